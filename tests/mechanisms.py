@@ -430,7 +430,7 @@ MECHANISMS = (
     _said("a round of updates is a step", "one for each group of parameters", True, lambda: _counts(groups(), 5)),
     _said("a round of updates is a step", "gradients before each", False, lambda: _counts(groups(between=True), 5)),
     _said("a wait is to be deleted", "nothing needs it", True, lambda: _advises("SY003", sent_home(copies=False), "Delete")),
-    _said("a wait is to be deleted", "behind copies to the host", False, lambda: _advises("SY003", sent_home(copies=True), "Delete")),
+    _said("a wait is to be deleted", "copies are awaited", False, lambda: _advises("SY003", sent_home(copies=True), "Delete")),
     _said("a scaler's read stalls", "in front of passes", True, lambda: _fires("SY001", scaled(fused=False))),
     _said("a scaler's read stalls", "in front of a fused update", False, lambda: _fires("SY001", scaled(fused=True))),
     _said("a graph would help", "1,500 launches of a model", True, lambda: _fires("GR004", in_update(updating=False))),

@@ -67,16 +67,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import (
-    Advice,
-    Confidence,
-    Finding,
-    Outcome,
-    Saving,
-    Severity,
-    cannot_tell,
-    clear,
-)
+from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Severity, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
