@@ -98,7 +98,7 @@ def _rank_of_file(trace: Trace, index: int, count: int) -> Trace:
 def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
     """One document of a file as a trace."""
     columns, top = document.columns, document.top
-    limits.check_memory(decoded.name, columns.size_bytes, memory_left.available_bytes(), held=columns.size_bytes)
+    limits.check_memory(decoded.name, columns.size_bytes, memory_left.available_bytes(), held=columns.held_bytes)
     recall(top, document.repairs)
     builder = FrameBuilder(columns, document.repairs)
     cut = bool(document.repairs.count("truncated"))

@@ -35,9 +35,10 @@ class Tables:
     def __iter__(self) -> Iterator[tuple[Kind, Table]]:
         return iter(self._tables.items())
 
-    def give_up(self, kind: Kind) -> None:
-        """Frees the memory of one table."""
-        self._tables[kind] = {}
+    def give_up(self, kind: Kind) -> Table:
+        """One table, which is empty from now on."""
+        table, self._tables[kind] = self._tables[kind], {}
+        return table
 
     def count(self, kind: Kind, mask: Mask, repair: str) -> None:
         """Counts the masked rows of one table, if there is any, as mended."""

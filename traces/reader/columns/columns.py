@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from traces.reader.columns.arguments import ARGUMENTS, Int32Array, codes
+from traces.reader.columns.growing import Growing
 from traces.reader.columns.numbering import EventNumbers
 from traces.reader.columns.numbers import integers, nanoseconds
 from traces.reader.columns.pairs import Pairs
@@ -58,7 +59,7 @@ _CODED = {"name": "names", "thread": "threads", "category": "categories"} | dict
 
 
 class Columns:
-    """Grows one list of array pieces per kind and column.
+    """Grows one array per kind and column.
 
     `names`, `threads` and `texts` are the symbol tables: names of events, (pid, tid) pairs, and JSON texts of shapes
     and stacks. `numbers` knows which event each row was.
@@ -76,6 +77,7 @@ class Columns:
         self.categories = Symbols()  # of copies
         self.events = 0
         self.numbers = EventNumbers()
+        # Of all values, those too that take no memory, because they are equal: frames and facts may well need it for them.
         self.size_bytes = 0
         # Events of unknown categories by category, thread, and whether they were taken for device work.
         self.unknown: Counter[tuple[str, tuple[Any, Any], bool]] = Counter()
@@ -85,7 +87,7 @@ class Columns:
         self._signatures = Signatures(self._kinds, self.names, self.threads)
         # 0 where the name says nothing.
         self._name_kinds = np.empty(0, dtype=np.int8)
-        self._pieces: dict[Kind, dict[str, list[npt.NDArray[Any]]]] = {}
+        self._tables: dict[Kind, dict[str, Growing]] = {}
 
     def add(self, events: Sequence[Event]) -> None:
         """Takes one run of events over."""
@@ -142,7 +144,7 @@ class Columns:
         }
         # From a code there to the code here; the last place is for -1, which stays: there is no text.
         here = {table: np.append(codes(mine, theirs), np.int32(-1)) for table, (mine, theirs) in numbered.items()}
-        for kind in list(other._pieces):
+        for kind in list(other._tables):
             part = other.take(kind)
             self._append(kind, {c: here[_CODED[c]][values] if c in _CODED else values for c, values in part.items()})
         self.events += other.events
@@ -153,11 +155,8 @@ class Columns:
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Everything of columns that are finished and hold no halves: plain values, and arrays by name. They stay as they are."""
         arrays: dict[str, npt.NDArray[Any]] = {"kinds": self.numbers.kinds}
-        for kind, table in self._pieces.items():
-            for column, pieces in table.items():
-                # One column at a time is in memory twice.
-                pieces[:] = [np.concatenate(pieces)]
-                arrays[f"{kind.name}.{column}"] = pieces[0]
+        for kind, table in self._tables.items():
+            arrays |= {f"{kind.name}.{column}": values.whole() for column, values in table.items()}
         tables: dict[str, Any] = {
             name: list(getattr(self, name)) for name in ("names", "threads", "texts", "categories")
         }
@@ -184,9 +183,8 @@ class Columns:
         return made
 
     def take(self, kind: Kind) -> dict[str, npt.NDArray[Any]]:
-        """All columns of one kind, joined; empty where there was no such event. The pieces are given up."""
-        pieces = self._pieces.pop(kind, {})
-        return {column: _joined(pieces.pop(column)) for column in list(pieces)}
+        """All columns of one kind; empty where there was no such event. They are given up."""
+        return {column: values.whole() for column, values in self._tables.pop(kind, {}).items()}
 
     def _settle(self, kind: npt.NDArray[np.int8], events: Sequence[Event]) -> None:
         """Sets halves of spans aside, and finds out what events without a phase are."""
@@ -205,6 +203,11 @@ class Columns:
                 kind[index] = Kind.SKIP if complete == Kind.UNKNOWN else complete
 
     @property
+    def held_bytes(self) -> int:
+        """Memory that the values take."""
+        return sum(column.held_bytes for table in self._tables.values() for column in table.values())
+
+    @property
     def seen_categories(self) -> list[str]:
         """Every category in the file."""
         return sorted({str(category) for _, category in self._kinds if category})
@@ -214,9 +217,11 @@ class Columns:
         return [value.decode("utf-8", "replace") if isinstance(value, bytes) else value or "" for value in self.texts]
 
     def _append(self, kind: Kind, part: dict[str, npt.NDArray[Any]]) -> None:
-        table = self._pieces.setdefault(kind, {})
+        table = self._tables.setdefault(kind, {})
         for column, values in part.items():
-            table.setdefault(column, []).append(values)
+            if column not in table:
+                table[column] = Growing(values.dtype)
+            table[column].add(values)
             self.size_bytes += values.nbytes
 
     def _event_kinds(self, signatures: Int32Array, events: Sequence[Event]) -> npt.NDArray[np.int8]:
@@ -251,10 +256,6 @@ def _leave_out_launches(kinds: npt.NDArray[np.int8], events: Sequence[Event]) ->
             [event.id if type(event.id) is int else None for event in compress(events, flows.tobytes())]
         )
         kinds[np.flatnonzero(flows)[~known | (number < _FIRST_EDGE)]] = Kind.SKIP
-
-
-def _joined(pieces: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
 def _kind_by_name(name: str) -> Kind:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from traces.reader.columns.growing import Growing
 from traces.reader.names.vocabulary import Kind
 
 Mask = npt.NDArray[np.bool_]
@@ -17,7 +18,7 @@ class EventNumbers:
     """
 
     def __init__(self) -> None:
-        self._kinds: list[npt.NDArray[np.int8]] = []
+        self._kinds = Growing(np.int8)
         self._events = 0
         # Spans made of two halves come after all events; each counts as the half that began it.
         self._joined: list[int] = []
@@ -25,23 +26,23 @@ class EventNumbers:
 
     def add(self, kinds: npt.NDArray[np.int8]) -> None:
         """Takes over the kinds of the next run of events."""
-        self._kinds.append(kinds)
+        self._kinds.add(kinds)
         self._events += len(kinds)
 
     def join(self, kinds: npt.NDArray[np.int8], halves: list[int]) -> None:
         """Takes over the kinds of spans that were made of halves, and the numbers of those that began them."""
-        self._kinds.append(kinds)
+        self._kinds.add(kinds)
         self._joined = halves
 
     def extend(self, other: EventNumbers) -> None:
         """Takes over the numbers of the events that follow, none of which came in halves."""
-        self._kinds += other._kinds
+        self._kinds.add(other.kinds)
         self._events += other._events
 
     @property
     def kinds(self) -> npt.NDArray[np.int8]:
         """The kind of every event, for `of_kinds`; shape (events,)."""
-        return np.concatenate(self._kinds) if self._kinds else np.empty(0, dtype=np.int8)
+        return self._kinds.whole()
 
     @classmethod
     def of_kinds(cls, kinds: npt.NDArray[np.int8]) -> EventNumbers:
@@ -58,7 +59,6 @@ class EventNumbers:
         """Of every row of a kind that is left, its event."""
         if kind in self._left:
             return self._left[kind]
-        kinds = np.concatenate(self._kinds) if self._kinds else np.empty(0, dtype=np.int8)
-        places = np.flatnonzero(kinds == int(kind))
+        places = np.flatnonzero(self.kinds == int(kind))
         joined = np.array([*self._joined, 0], dtype=np.int64)
         return np.where(places < self._events, places, joined[np.maximum(places - self._events, -1)])

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from traces.reader.columns.growing import thrifty
 from traces.reader.columns.numbers import floats
 
 Table = dict[str, npt.NDArray[Any]]
@@ -19,7 +20,8 @@ def nullable(table: Table, column: str) -> pd.api.extensions.ExtensionArray:
     rows = len(table["start"])
     if column not in table:
         return pd.array([pd.NA] * rows, dtype="Int64")
-    return pd.arrays.IntegerArray(table[column].astype(np.int64), ~table[column + "_known"].astype(bool))
+    unknown = thrifty(~table[column + "_known"].astype(bool))
+    return pd.arrays.IntegerArray(table[column].astype(np.int64, copy=False), unknown)
 
 
 def categorical(codes: npt.NDArray[np.int64], categories: list[str]) -> pd.Categorical:
@@ -46,7 +48,7 @@ def figures(codes: npt.NDArray[Any], texts: Sequence[str]) -> npt.NDArray[np.flo
     made: npt.NDArray[np.float64] = (
         np.where((found >= 0) & (found < 2.0**63), found, np.nan)[local] if len(used) else found
     )
-    return made
+    return thrifty(made)
 
 
 def from_codes(codes: npt.NDArray[Any], categories: Sequence[str]) -> pd.Categorical:

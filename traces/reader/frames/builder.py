@@ -14,6 +14,7 @@ from traces.ordering import outer_first
 from traces.reader.clean.quarantine import clean
 from traces.reader.clean.tables import Tables
 from traces.reader.columns.columns import Columns
+from traces.reader.columns.growing import of_rows, thrifty
 from traces.reader.frames.arrays import Table, categorical, distinct, figures, from_codes, nullable, text
 from traces.reader.frames.counters import devices_of_rows, sampled, samples
 from traces.reader.frames.graph_edges import edge_ends
@@ -111,24 +112,21 @@ class FrameBuilder:
 
         Spans without a start or with a negative or missing duration were decided about by `clean`; none is left here.
         """
-        table = self.tables[kind]
-        if not table:
-            table = {key: np.empty(0, dtype=np.int64) for key in _EVERY_COLUMN}
-        valid = table["start_known"].astype(bool) & (table["dur_known"].astype(bool) | (kind in _MOMENTS))
-        valid &= table["dur"] >= 0
+        # Each kind is asked for once; the unsorted columns would only take memory while frames are made.
+        unsorted = self.tables.give_up(kind) or {key: np.empty(0, dtype=np.int64) for key in _EVERY_COLUMN}
+        valid = unsorted["start_known"].astype(bool) & (unsorted["dur_known"].astype(bool) | (kind in _MOMENTS))
+        valid &= unsorted["dur"] >= 0
         if keep is not None:
             valid &= keep
         order = np.flatnonzero(valid)
-        begins = table["start"][order]
-        order = order[outer_first(begins, begins + table["dur"][order])]
-        table = {key: values[order] for key, values in table.items()}
-        # Each kind is asked for once; the unsorted columns would only take memory while frames are made.
-        self.tables.give_up(kind)
-        start = table["start"] - self.origin_ns
-        thread = table["thread"].astype(np.int64)
+        begins = unsorted["start"][order]
+        order = order[outer_first(begins, begins + unsorted["dur"][order])]
+        table = {key: of_rows(unsorted.pop(key), order) for key in list(unsorted)}
+        table["start"] = start = table["start"] - self.origin_ns
+        thread = thrifty(table["thread"].astype(np.int64))
         return table, {
             "name": self._symbols(table["name"]),
-            "process": self._process[thread] if len(thread) else thread,
+            "process": thrifty(self._process[thread]) if len(thread) else thread,
             "thread": thread,
             "start_ns": start,
             "dur_ns": table["dur"],
@@ -208,7 +206,7 @@ class FrameBuilder:
             table.get("stream_known", zeros).astype(bool), table.get("stream", zeros), tids[thread] if rows else zeros
         )
         ids = {name: nullable(table, name) for name in ("correlation", "external_id")}
-        return {"device": device, "stream": stream, **ids}
+        return {"device": thrifty(device), "stream": thrifty(stream), **ids}
 
     def _sync(self, table: Table) -> dict[str, Any]:
         return self._device(table) | {"awaited": nullable(table, "awaited")}
@@ -226,7 +224,7 @@ class FrameBuilder:
                 "blocks_per_sm": table.get("blocks_per_sm", unknown),
                 "warps_per_sm": table.get("warps_per_sm", unknown),
                 **self._extent(table),
-                "occupancy_ratio": table.get("occupancy", unknown) / 100,
+                "occupancy_ratio": thrifty(table.get("occupancy", unknown) / 100),
                 "residency": self._raw(table.get("residency", np.full(rows, -1, dtype=np.int64))),
             }
 

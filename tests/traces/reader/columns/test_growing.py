@@ -1,0 +1,95 @@
+"""Columns that grow run by run are what joining the runs gives, and equal values take the memory of one."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from traces.reader.columns.growing import Growing, of_rows, thrifty
+
+_VALUES = {
+    "int64": st.sampled_from([0, 1, -1, 2**63 - 1, -(2**63)]),
+    "int8": st.sampled_from([0, 1, -128]),
+    "bool": st.booleans(),
+    "float64": st.sampled_from([0.0, -0.0, 1.5, float("nan"), float("inf")]),
+}
+_RUNS = st.sampled_from(sorted(_VALUES)).flatmap(
+    lambda dtype: st.lists(
+        st.lists(_VALUES[dtype], max_size=4)
+        | st.tuples(_VALUES[dtype], st.integers(1, 9)).map(lambda of: [of[0]] * of[1]),
+        max_size=8,
+    ).map(lambda runs: [np.array(run, dtype=dtype) for run in runs] or [np.empty(0, dtype=dtype)])
+)
+
+
+def _grown(runs: list[npt.NDArray[Any]]) -> Growing:
+    column = Growing(runs[0].dtype)
+    for run in runs:
+        column.add(run)
+    return column
+
+
+@given(_RUNS)
+def test_a_column_is_its_runs_joined_to_the_bit(runs: list[npt.NDArray[Any]]) -> None:
+    joined, found = np.concatenate(runs), _grown([run.copy() for run in runs]).whole()
+    assert found.dtype == joined.dtype
+    assert found.tobytes() == joined.tobytes()
+
+
+@given(_RUNS, _RUNS)
+def test_a_column_from_another_process_goes_on_growing(
+    runs: list[npt.NDArray[Any]], more: list[npt.NDArray[Any]]
+) -> None:
+    more = [run.astype(runs[0].dtype) for run in more]
+    sent: Growing = pickle.loads(pickle.dumps(_grown(runs), protocol=5))
+    for run in more:
+        sent.add(run)
+    assert sent.whole().tobytes() == np.concatenate([*runs, *more]).tobytes()
+
+
+def test_runs_that_were_added_stay_as_they_are() -> None:
+    first = np.arange(4)
+    column = _grown([first, np.arange(4, 9)])
+    assert column.whole().tolist() == list(range(9))
+    assert first.tolist() == list(range(4))
+
+
+@pytest.mark.parametrize("value", [7, float("nan"), True, -1.0])
+def test_equal_values_take_the_memory_of_one(value: float) -> None:
+    column = _grown([np.full(1000, value), np.full(9000, value)])
+    assert column.held_bytes <= 8
+    assert pickle.dumps(column).__sizeof__() < 1000
+    whole = column.whole()
+    assert len(whole) == 10_000
+    assert whole.strides == (0,)
+    assert not whole.flags.writeable
+
+
+def test_a_value_that_differs_ends_it() -> None:
+    column = _grown([np.full(1000, -1, dtype=np.int32), np.array([-1, 3, -1], dtype=np.int32)])
+    assert column.whole().tolist() == [-1] * 1001 + [3, -1]
+
+
+def test_what_does_not_fit_the_type_is_not_cut() -> None:
+    column = _grown([np.arange(3, dtype=np.int32)])
+    with pytest.raises(TypeError, match="safe"):
+        column.add(np.array([2**40]))
+
+
+def test_large_runs_are_compared_as_small_ones_are() -> None:
+    values = np.full(100_000, np.nan)
+    assert thrifty(values).strides == (0,)
+    values[50_000] = 1
+    assert thrifty(values) is values
+
+
+def test_rows_of_one_value_are_that_value() -> None:
+    rows = np.array([3, 1, 1])
+    assert of_rows(thrifty(np.full(5, 2)), rows).strides == (0,)
+    assert of_rows(np.arange(5), rows).tolist() == [3, 1, 1]
