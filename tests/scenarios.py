@@ -80,6 +80,7 @@ SCENARIOS: dict[str, Scenario] = {
     "IN002": Scenario(quiet={"captured": 8}),
     "IN003": Scenario(quiet={"texts": 256}),
     "IN004": Scenario(quiet={"prompt_dur": 4_000}),
+    "IN005": Scenario(quiet={"single": 2}),
     "KE001": Scenario(quiet={"side_by_side": 3}),
     "KE002": Scenario(quiet={"name": "some_other_transpose"}),
     "KE003": Scenario(quiet={"name": "some_other_kernel"}),

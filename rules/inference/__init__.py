@@ -1,6 +1,12 @@
-"""IN: models that generate text, prompts and single tokens apart."""
+"""IN: models that are only run, and those that generate text, prompts and single tokens apart."""
 
 from analyzer.rule import Rule
-from rules.inference import decode_gaps, padded_replays, prompt_reading, weights_per_token
+from rules.inference import decode_gaps, one_sample_calls, padded_replays, prompt_reading, weights_per_token
 
-RULES: tuple[Rule, ...] = (decode_gaps.RULE, padded_replays.RULE, weights_per_token.RULE, prompt_reading.RULE)
+RULES: tuple[Rule, ...] = (
+    decode_gaps.RULE,
+    padded_replays.RULE,
+    weights_per_token.RULE,
+    prompt_reading.RULE,
+    one_sample_calls.RULE,
+)

@@ -22,6 +22,8 @@ class Program:
         function: Function of the user's that the leading input finding names; empty where none is to be named.
         says: Words that must stand in the fixes of the findings.
         never_says: Words that must not stand in any fix.
+        at: A rule, and what the line says that its finding names; empty where that is not asked.
+        options: Of `advisor collect`.
         launcher: Words before the script's name: `-m torch.distributed.run --`.
         ranks: Processes that train, each with a file of its own.
         quick: Part of `.ci/run`.
@@ -34,6 +36,8 @@ class Program:
     function: str = ""
     says: tuple[str, ...] = ()
     never_says: tuple[str, ...] = ()
+    at: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
     launcher: tuple[str, ...] = ()
     ranks: int = 1
     quick: bool = False
@@ -118,5 +122,36 @@ PROGRAMS = (
     Program(
         file="parquet_stream", needs=("pyarrow",), finds=(INPUT,), function="__iter__", says=("class Batches(IterableDataset)",),
         never_says=("range(len(dataset))", "BatchSampler("),
+    ),
+    Program(
+        file="script_averages", needs=("torch",), finds=(frozenset({"PY003"}),), options=("--evidence",), quick=True,
+        at=("PY003", "for kept, weight in zip(average.parameters(), model.parameters(), strict=True):"), says=("_foreach_lerp_",),
+    ),
+    Program(
+        file="batch_augments", needs=("torchvision",), finds=(frozenset({"DL010"}),), options=("--evidence",), quick=True,
+        never=INPUT, at=("DL010", "images = augment(images)"), says=("return augment(images), labels",),
+    ),
+    # Workers are started for each of 60 passes of a few batches: evaluating less often would leave half of them.
+    Program(file="kfold_workers", needs=("torch",), finds=(BETWEEN,), says=("persistent_workers=True",)),
+    # Each evaluation of the closure needs the one before; far from the minimum a step takes more of them.
+    Program(file="lbfgs_fits", needs=("torch",), never=INPUT | BETWEEN | {"PY003"}, never_says=("functional_call",)),
+    # A sample is one row of text: what reads the file goes on between two of them.
+    Program(
+        file="stream_parses", needs=("torch",), finds=(INPUT,), never_says=("range(len(dataset))", "BatchSampler("),
+    ),
+    Program(
+        file="pandas_windows", needs=("pandas",), finds=(INPUT,), function="__getitem__", never_says=("decode",),
+    ),
+    Program(
+        file="embeds_one_by_one", needs=("torch",), finds=(frozenset({"IN005"}),), never=INPUT | BETWEEN, quick=True,
+        says=("torch.stack(samples[first : first + 32])",), never_says=("num_workers",),
+    ),
+    # What runs before the student keeps no graph, and is no preparing of batches.
+    Program(file="teacher_distils", needs=("torch",), never=INPUT | {"DL010"}),
+    Program(file="gan_by_hand", needs=("torch",), never=INPUT | BETWEEN | {"DL010"}),
+    Program(
+        # The norms go into a log: clipping them would change the training.
+        file="script_logs_norms", needs=("torch",), finds=(frozenset({"OP004"}),), never=INPUT | BETWEEN,
+        options=("--evidence",), at=("OP004", "for name, parameter in parameters:"), says=(".tolist()",),
     ),
 )  # fmt: skip

@@ -26,7 +26,7 @@ def _record(program: Program, folder: Path) -> list[Path]:
     caches = {"XDG_CACHE_HOME": str(folder / "cache"), "KERAS_HOME": str(folder / "keras")}
     environment = os.environ | {"HF_HUB_OFFLINE": "1"} | caches
     script = str(FOLDER / f"{program.file}.py")
-    command = [str(ADVISOR), "collect", "-o", "out/trace.json", *program.launcher, script]
+    command = [str(ADVISOR), "collect", "-o", "out/trace.json", *program.options, *program.launcher, script]
     (folder / "out").mkdir()
     ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_LONGEST_S)
     assert ran.returncode == 0, ran.stderr[-3000:]
@@ -73,6 +73,11 @@ def test_a_program_is_recorded_and_told_what_is_true_of_it(program: Program, tmp
         assert places, "no finding about input names a place"
         assert places[0]["function"].rpartition(".")[2] == program.function
         assert places[0]["file"].rpartition("/")[2] == f"{program.file}.py"
+    if program.at:
+        rule, text = program.at
+        named = found[rule]["location"]
+        assert named is not None
+        assert (FOLDER / f"{program.file}.py").read_text().splitlines()[named["line"] - 1].strip() == text
     for one in findings:
         if one["location"] is not None:
             assert "site-packages" not in one["location"]["file"]

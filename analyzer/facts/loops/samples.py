@@ -78,11 +78,11 @@ def _sample_loop(tree: HostTree, products: IntervalSet, loop: Loop) -> SampleLoo
         recurrent=_any(_RECURRENT, loop.unit),
         several_layers=layers > 1,
         products=products & loop.spans,
-        mean_op_ns=_mean_leaf(tree, loop.forward),
+        mean_op_ns=mean_leaf_ns(tree, loop.forward),
     )
 
 
-def _mean_leaf(tree: HostTree, spans: IntervalSet) -> float:
+def mean_leaf_ns(tree: HostTree, spans: IntervalSet) -> float:
     """Mean time of the ops in some spans that hold no other: a layer of 100 small ops is dispatch, however long it takes."""
     frame = tree.frame
     holds = np.zeros(len(frame), dtype=bool)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzer.facts.isolation import fact
 from analyzer.facts.recording.collected import Collected, by_command, collected
 from analyzer.facts.recording.engines import serving_engine
+from analyzer.facts.recording.forward_inputs import ForwardInputs, forward_inputs
 from analyzer.facts.recording.frameworks import Frameworks, frameworks
 from analyzer.facts.recording.line_samples import LineSamples, training_lines
 from analyzer.facts.recording.privacy import Privacy, privacy
@@ -74,6 +75,11 @@ class RecordingFacts(Section):
     def has_stacks(self) -> bool:
         """Whether calls of Python are in the trace."""
         return bool(len(self.trace.python))
+
+    @fact
+    def forward_inputs(self) -> ForwardInputs | None:
+        """How many samples a model that is only run gets in a call; None where nobody looked."""
+        return forward_inputs(self.trace.meta)
 
     @fact
     def run_course(self) -> RunCourse | None:

@@ -24,6 +24,7 @@ from .status import write_status
 from .steps.course import Course
 from .steps.optimizer_turns import OptimizerTurns
 from .steps.step_times import batches_of_a_step
+from .without_steps.forward_inputs import ForwardInputs
 
 # An evaluation between the steps draws batches too, but runs nothing backward.
 PREFERENCE = {"time": 0, "forward": 1, "loader": 2, "backward": 3, "optimizer": 4}
@@ -67,6 +68,7 @@ class Watcher(LaterPhases):
         self.iterator: Any = None
         self.drawn = self.done = self.early = 0
         self.look = BatchLook()
+        self.inputs = ForwardInputs()
         self.lines = None
         self.reset()
 
@@ -121,10 +123,17 @@ class Watcher(LaterPhases):
         if place == self.lead_backward and (self.source == "backward" or self.backwards > WITHOUT_OPTIMIZER):
             self.boundary("backward")
 
-    def before_forward(self) -> None:
-        """A model that nobody trains is about to be called."""
+    def before_forward(self, arguments: Any = (), named: Any = None) -> None:
+        """A model that nobody trains is about to be called.
+
+        Args:
+            arguments: What it is given, in order.
+            named: By name; None where nobody knows.
+        """
         self.counts["forward"] += 1
         self.boundary("forward")
+        if self.phase == "profile":
+            self.inputs.note(arguments, named)
 
     def boundary(self, source: str) -> None:
         """One step ends and the next begins."""
@@ -201,6 +210,7 @@ class Watcher(LaterPhases):
         """Count batches anew, so that those of a recorded step can be told."""
         self.batches_of_steps = []
         self.loader_steps = {}
+        self.inputs = ForwardInputs()
 
     def end(self) -> None:
         """The script is over: keep what was recorded of a window that is not full."""
@@ -260,5 +270,6 @@ class Watcher(LaterPhases):
             | {"frameworks": describe_frameworks(loader, self.look.modules), "environment": describe_environment()}
             | {"environment_changed": changed_since(self.began_with)}
             | {"steps": steps, "loader_code": loader_code(loader)}
+            | ({"forward_inputs": self.inputs.told()} if self.source == "forward" else {})
             | {"installed": installed_names()}
         )

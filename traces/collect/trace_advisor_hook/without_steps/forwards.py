@@ -34,7 +34,7 @@ class BeforeForward:
         if known or self.watcher.phase == "done" or sys.modules["torch"].is_grad_enabled():
             self.handle.remove()
             return
-        self.watcher.before_forward()
+        self.watcher.before_forward(arguments, sys._getframe(1).f_locals.get("kwargs"))
 
     def __reduce__(self) -> Any:
         return getattr, ({}, "get")

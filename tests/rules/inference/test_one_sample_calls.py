@@ -1,0 +1,62 @@
+"""IN005: calls of a model of 20 small ops, each with one sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analyzer.finding import State
+from builders import TraceBuilder
+from rules.inference.one_sample_calls import RULE
+from worlds import judged, run
+
+CALL = 1_000
+
+
+def world(*, single: int = 24, calls: int = 24, op: float = 10, told: Any = None, trains: bool = False) -> TraceBuilder:
+    """Six calls of 1 ms.
+
+    Args:
+        single: Calls with one sample, as recorded.
+        calls: Calls in all.
+        op: How long each of the 20 ops takes, in us.
+        told: What the recording says instead.
+        trains: Whether an optimizer steps.
+    """
+    inputs = {"calls": calls, "single": single} if told is None else told
+    builder = TraceBuilder(None, advisor={"forward_inputs": inputs, "steps": {"source": "forward"}})
+    for number in range(6):
+        at = number * CALL
+        builder.step(number, at, CALL)
+        for index in range(20):
+            builder.op("aten::addmm", at + 45 * index, op)
+        if trains:
+            builder.optimizer(at + 950, 20)
+    return builder
+
+
+def test_fires_with_what_eight_samples_in_a_call_would_do_without() -> None:
+    found = judged(RULE, world())
+    assert found.ratio == pytest.approx(7 / 8, abs=0.02)
+    assert "100 % of 24 calls of the model have one sample" in found.finding.why
+    assert "torch.stack(samples[first : first + 32])" in found.finding.fix[0].code
+
+
+@pytest.mark.parametrize(("single", "state"), [(22, State.FIRED), (21, State.CLEAR), (0, State.CLEAR)])
+def test_boundary_of_the_calls(single: int, state: State) -> None:
+    assert run(RULE, world(single=single)).state is state
+
+
+def test_where_ops_are_long_a_batch_computes_as_much() -> None:
+    result = run(RULE, world(op=45))
+    assert result.state is State.CLEAR
+    assert "a batch computes as much" in result.reason
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"trains": True}, {"told": []}, {"told": {"calls": 3, "single": 4}}, {"told": {"calls": True, "single": "x"}}],
+)
+def test_not_applicable_to_training_or_without_knowing(options: dict[str, Any]) -> None:
+    assert run(RULE, world(**options)).state is State.NOT_APPLICABLE
