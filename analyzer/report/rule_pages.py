@@ -50,6 +50,8 @@ terminal. Thresholds are the defaults; `[tool.advisor.rules.CODE]` in pyproject.
 - **Waiting** for the device loses nothing while the device works: a copy or a read that blocks costs what the device idles for
   afterwards. What the host has to issue anew is the wait's; its own code behind a read is told as such, with what a step's delay
   would give; several ops that work on the host are named like one, and no graph is promised for them.
+- **The order** of findings is that of what each usually saves, as a share of the step, times how sure it is (1, 0.7 or 0.4):
+  9 % of high confidence stand before 12 % of medium. Severity is the share alone.
 - **Advice** fits the program: what only runs its model hears nothing of gradients and losses, engines that serve models hear their
   own settings, and a change that needs a newer version than the trace states gives way, or says which version it needs. Where
   neither training nor serving shows, as in a forward pass alone, a fix that suits one of them says so, and the other's stands by.

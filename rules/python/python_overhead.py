@@ -202,7 +202,7 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
             behind=facts.sync.behind(facts.host.silent),
             basis="idle time in which no op, launch or loader runs on the threads that issue work",
         ),
-        fix=_fix(facts, time, move(top[0]) if top else sampled.move(line) if line is not None else None),
+        fix=_fix(facts, time, move(top[0]) if top else sampled.move(facts, line, ratio) if line is not None else None),
         verify="Record again without stacks: the share of PY001 should fall below 5 %.",
         steps_seen=facts.steps.count_with(time),
         confidence=_confidence(facts, named=top is not None, inflated=inflated),

@@ -7,6 +7,8 @@ from analyzer.facts.recording.line_samples import SampledLine
 from analyzer.finding import Advice, Location
 from analyzer.units import share
 
+# A line that holds so much more of the step than the time does runs ops as well: it calls the model, and cannot go elsewhere.
+_WITH_OPS = 1.5
 # A line that holds less of the time than this is one of several.
 _MOST = 0.5
 
@@ -40,8 +42,16 @@ def location(line: SampledLine) -> Location:
     return Location(line.file, line.line, line.function, line.begins)
 
 
-def move(line: SampledLine) -> Advice:
-    """Another place for the work of the line."""
+def move(facts: Facts, line: SampledLine, ratio: float) -> Advice | None:
+    """Another place for the work of the line; None for one that runs ops for much of its time, as a call of the model does.
+
+    Args:
+        facts: The measurements.
+        line: The line.
+        ratio: Share of the step that host code outside ops is.
+    """
+    if line.ns / facts.recording.training_lines.total_ns > _WITH_OPS * ratio:
+        return None
     return Advice(
         "text",
         f"Move what {line.file}:{line.line} does out of the step, do it beside training, or do it every N steps.",

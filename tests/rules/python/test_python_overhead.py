@@ -447,6 +447,13 @@ def test_a_sampled_line_that_must_hold_most_of_it_is_named() -> None:
     assert "train.py:7" in found.fix[0].code
 
 
+def test_a_sampled_line_that_runs_ops_for_half_of_its_time_stays_where_it_is() -> None:
+    """Of half of the step a line with 95 % of it: it calls the model, and cannot be moved out of the step."""
+    found = judged(RULE, sampled(950, gap=50_000)).finding
+    assert "Sampled, 95 % of the step is at train.py:7" in found.why
+    assert not any("Move what" in advice.code for advice in found.fix)
+
+
 @pytest.mark.parametrize(
     "builder",
     [

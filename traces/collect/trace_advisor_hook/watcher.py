@@ -12,6 +12,7 @@ from typing import Any
 
 from .common import FAILURES
 from .loader.batches import BatchLook
+from .loader.forward_inputs import ForwardInputs
 from .loader.loader_code import loader_code
 from .phases.later_phases import LaterPhases
 from .phases.phases import FIRST_STEP
@@ -24,7 +25,6 @@ from .status import write_status
 from .steps.course import Course
 from .steps.optimizer_turns import OptimizerTurns
 from .steps.step_times import batches_of_a_step
-from .without_steps.forward_inputs import ForwardInputs
 
 # An evaluation between the steps draws batches too, but runs nothing backward.
 PREFERENCE = {"time": 0, "forward": 1, "loader": 2, "backward": 3, "optimizer": 4}

@@ -8,7 +8,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from traces.collect.trace_advisor_hook.without_steps.forward_inputs import ForwardInputs
+from traces.collect.trace_advisor_hook.loader.forward_inputs import ForwardInputs
 
 
 @pytest.mark.parametrize(
