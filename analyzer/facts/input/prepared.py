@@ -27,7 +27,6 @@ _NETWORK = re.compile(
     r"aten::(?:linear|addmm|\w*batch_norm|\w*layer_norm|\w*group_norm|\w*rms_norm|embedding\w*|lstm|gru|scaled_dot_product_attention"
     r"|_native_multi_head_attention|relu_?|gelu|silu_?|max_pool\w*)$"
 )
-_NEVER = np.iinfo(np.int64).max
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -57,28 +56,32 @@ def prepared(trace: Trace, steps: Steps, tree: HostTree, main: int | None) -> Pr
     begins = np.sort(begins[steps.host_window.contains(begins)])
     if main is None or not len(begins):
         return NONE
-    known = ops["sequence"].notna().to_numpy()
-    number = ops["sequence"].to_numpy(dtype=np.int64, na_value=-1)
     start = ops["start_ns"].to_numpy()
-    node = matching(ops["name"], is_backward_node)
-    mine = known & ~node & (ops["thread"] == main).to_numpy()
-    draws, network = (matching(ops["name"], pattern.match) for pattern in (_DRAWS, _NETWORK))
+    # By start, once: to look through all ops for each batch would take as long as both together.
+    order = np.argsort(start, kind="stable")
+    start = start[order]
+    known = ops["sequence"].notna().to_numpy()[order]
+    number = ops["sequence"].to_numpy(dtype=np.int64, na_value=-1)[order]
+    node = matching(ops["name"], is_backward_node)[order]
+    mine = known & ~node & (ops["thread"] == main).to_numpy()[order]
+    draws, network = (matching(ops["name"], pattern.match)[order] for pattern in (_DRAWS, _NETWORK))
     roots = np.sort(tree.frame["start_ns"].to_numpy()[_outermost_ops(tree, main)])
+    edges = np.append(np.searchsorted(start, begins), len(start)).tolist()
     spans, drawing, layers = [], 0, False
-    for begin, until in zip(begins.tolist(), [*begins[1:].tolist(), _NEVER], strict=True):
-        inside = (start >= begin) & (start < until)
-        going_back = number[inside & node & known]
+    for begin, low, high in zip(begins.tolist(), edges, edges[1:], strict=False):
+        inside = slice(low, high)
+        going_back = number[inside][node[inside] & known[inside]]
         if not len(going_back):
             continue
-        first = start[inside & mine & (number == going_back.min())]
+        first = start[inside][mine[inside] & (number[inside] == going_back.min())]
         if not len(first):
             continue
         # The outermost op that holds it: what it calls carries its number as well.
-        end = int(roots[np.searchsorted(roots, first.max(), side="right") - 1])
-        here = inside & (start < end)
+        end = int(roots[np.searchsorted(roots, first[-1], side="right") - 1])
+        here = slice(low, low + int(np.searchsorted(start[inside], end)))
         spans.append((begin, max(begin, end)))
-        drawing += bool((here & draws).any())
-        layers = layers or bool((here & network).any())
+        drawing += bool(draws[here].any())
+        layers = layers or bool(network[here].any())
     return Prepared(IntervalSet.of(spans) & steps.window, len(spans), drawing, layers)
 
 
