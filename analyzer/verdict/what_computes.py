@@ -11,6 +11,7 @@ from analyzer.facts.host.ops import pick_row
 from analyzer.facts.kernels.names import POINTWISE_FAMILIES
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.grouping import sums_by
+from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.units import share
 
@@ -58,11 +59,17 @@ def what_computes(facts: Facts) -> str:
     named = sorted((part for part in parts if part[0] >= _WORTH_NAMING), reverse=True)[:_MOST_KINDS]
     text = ", ".join(f"{words} {share(ratio)}" for ratio, words in named)
     alone = _last_resort(facts, computing.total_ns) or _alone(facts, computing.total_ns)
-    said = "; ".join(part for part in (text, alone) if part)
+    said = "; ".join(part for part in (text, alone, _untrained(facts, computing)) if part)
     if len(found.frame) and found.is_family("other").all():
         # Of a device whose work has names of its own, being busy is all that is known.
         return "Whether that is computing the names of its work do not say" + (f": {alone}." if alone else ".")
     return f"Of the computing: {said}." if said else ""
+
+
+def _untrained(facts: Facts, computing: IntervalSet) -> str:
+    """The part of models that are only run beside one that is trained: what they give may be kept."""
+    ratio = (facts.kernels.without_gradients & computing).total_ns / computing.total_ns
+    return f"{share(ratio)} in forward passes without gradients, as of a frozen model" if ratio >= _WORTH_NAMING else ""
 
 
 def _last_resort(facts: Facts, computing_ns: int) -> str:

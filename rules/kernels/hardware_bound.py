@@ -35,9 +35,10 @@ loss = distillation(model(batch), wanted)
 ## Fix
 1. Smaller numbers where the device has units for them: quantization to FP8 (Hopper and newer) or 8 bits, after checking the
    results.
-2. Less work: a smaller or pruned model, shorter sequences, fewer or better-chosen samples.
-3. More or faster devices.
-4. Where recorded memory shows that it limits the batch: accumulate gradients over several small batches; it saves memory and
+2. Layers that run without gradients (a frozen encoder, a reference model), on inputs that come again: keep what they give.
+3. Less work: a smaller or pruned model, shorter sequences, fewer or better-chosen samples.
+4. More or faster devices.
+5. Where recorded memory shows that it limits the batch: accumulate gradients over several small batches; it saves memory and
    optimizer steps, not compute.
 
 ## Expected gain
@@ -231,7 +232,9 @@ def _above_ns(facts: Facts) -> float:
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     full = memory_limits_the_batch(facts)
+    frozen = (facts.kernels.without_gradients & facts.time.waterfall.owned("compute")).total_ns
     return (
+        *((_KEPT,) if facts.steps.ratio(frozen) >= _WORTH_NAMING else ()),
         Advice("text", "Less work: a smaller or pruned model, shorter sequences, fewer or better-chosen samples."),
         Advice(
             "text",
@@ -241,6 +244,15 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         # Accumulating saves memory, not compute: worth a word only where the batch is known to be short of memory.
         *((accumulate_gradients(facts),) if full is not None else ()),
     )
+
+
+_KEPT = Advice(
+    "python",
+    "with torch.no_grad():                           # once, before training\n"
+    "    torch.save([encoder(image) for image in images], file)",
+    "A part of the layers runs without gradients, as a frozen encoder, a teacher or a reference model does. Where its inputs are "
+    "the same in every epoch and its weights stay, keep what it gives. Not with random augmentation, nor an average of weights.",
+)
 
 
 RULE = Rule(META, check, __doc__)

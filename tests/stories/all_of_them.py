@@ -47,7 +47,6 @@ SILENT: dict[str, str] = {
     "empty tensors filled": "no rule knows the fills of deterministic mode",
     "dense gradient of an embedding": "the update is named; no rule weighs a table's rows against those of a batch",
     "LoRA beside the layers": "no rule knows adapters; that launches are the limit, and where, is told",
-    "latents encoded in each step": "no rule tells a model that is not trained from the one that is",
     "DPA-2, Adam by passes": "an update of 4 % of the busy time is below the limit of the rule",
 }
 

@@ -20,7 +20,7 @@ from analyzer.spans.open_spans import NONE
 from traces.reader.names.vocabulary import is_backward_node
 
 # Only a forward pass calls these.
-_FORWARD = frozenset((
+FORWARD = frozenset((
     "aten::linear", "aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::scaled_dot_product_attention", "aten::layer_norm",
     "aten::rms_norm", "aten::group_norm", "aten::batch_norm", "aten::gelu", "aten::silu", "aten::relu", "aten::softmax",
     "aten::dropout", "aten::matmul", "aten::embedding",
@@ -55,7 +55,7 @@ def recomputation(host: HostFacts, kernels: Kernels, steps: Steps, *, on_device:
     node = tree.named(is_backward_node)
     inside = (tree.nearest(node) != NONE) & ~node
     recorded = inside & ops["sequence"].notna().to_numpy()
-    forward = inside & tree.named(_FORWARD.__contains__)
+    forward = inside & tree.named(FORWARD.__contains__)
     # The node whose pass computes again: the nearest one around a recorded forward op.
     nearest = tree.nearest(node)
     again = np.zeros(len(node), dtype=bool)

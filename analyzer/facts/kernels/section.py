@@ -21,10 +21,12 @@ from analyzer.facts.kernels.residency import Residency, residency
 from analyzer.facts.kernels.row_selects import row_selects
 from analyzer.facts.kernels.searches import Searches, searches
 from analyzer.facts.kernels.slowing import Slowing, slowing
+from analyzer.facts.kernels.without_gradients import without_gradients
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.arrays import BoolArray
+from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any
 
 
@@ -84,6 +86,11 @@ class KernelFacts(Section):
     def recomputation(self) -> Recomputation:
         """What the backward pass computes again."""
         return recomputation(self._host, self.named, self._steps, on_device=self._device.main is not None)
+
+    @fact
+    def without_gradients(self) -> IntervalSet:
+        """When layers are computed of which no gradient is taken, beside others of which one is; empty without a device."""
+        return without_gradients(self._host, self.named) if self._device.main is not None else EMPTY
 
     @fact
     def patterns(self) -> tuple[Pattern, ...]:
