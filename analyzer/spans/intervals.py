@@ -167,6 +167,8 @@ class IntervalSet:
             return IntervalSet()
         first = int(np.searchsorted(self.end_ns, start_ns, side="right"))
         last = max(first, int(np.searchsorted(self.start_ns, end_ns, side="left")))
+        if last - first == len(self) and (not self or (start_ns <= self.start_ns[0] and self.end_ns[-1] <= end_ns)):
+            return self
         return self._normal(
             np.maximum(self.start_ns[first:last], start_ns), np.minimum(self.end_ns[first:last], end_ns)
         )

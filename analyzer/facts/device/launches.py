@@ -61,7 +61,8 @@ def device_work(trace: Trace) -> pd.DataFrame:
             "kind": column(kinds[order], _KINDS).array,
             "source": column(np.repeat([0, 1], [len(part) for part in parts])[order], _SOURCES).array,
             "row": np.concatenate([np.arange(len(part)) for part in parts])[order],
-        }
+        },
+        copy=False,
     )
 
 
@@ -104,12 +105,13 @@ def launches(trace: Trace, work: pd.DataFrame) -> pd.DataFrame:
     # No call has the id 0, which stands for none.
     found = np.flatnonzero((np.append(called_ids, 0)[place] == ids) & (ids != 0))
     place, row = place[found], rows[place[found]]
-    columns = {name: work[name].array[found] for name in work.columns}
+    # Most traces hold the launch of all work: its columns are the same then.
+    here = work if len(found) == len(work) else work.iloc[found]
     ends = calls["end_ns"].to_numpy()[row]
     sharing = np.bincount(place[from_source(work, "kernels")[found]], minlength=len(called_ids))
     return pd.DataFrame(
         {
-            **columns,
+            **{name: here[name].array for name in work.columns},
             "launch_row": row,
             "launch_start_ns": calls["start_ns"].to_numpy()[row],
             "launch_end_ns": ends,
@@ -119,6 +121,7 @@ def launches(trace: Trace, work: pd.DataFrame) -> pd.DataFrame:
             "lead_ns": work["start_ns"].to_numpy()[found] - ends,
         },
         index=found,
+        copy=False,
     )
 
 

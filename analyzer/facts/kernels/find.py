@@ -207,7 +207,8 @@ def kernels(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) ->
             "op": _ops_of(trace, host, frame, launch),
             "launch_start_ns": np.where(launch.known, launch.start_ns, np.nan),
             "in_optimizer": host.threads.anywhere("optimizer").contains(launch.start_ns) & launch.known,
-        }
+        },
+        copy=False,
     )
     return Kernels(result, names, window, (main.busy & window) if main else IntervalSet())
 
