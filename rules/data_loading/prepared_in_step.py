@@ -40,8 +40,8 @@ loader = DataLoader(dataset, batch_size=64, collate_fn=collate, num_workers=2, p
 At most what it takes, where a core is free for it.
 
 ## When it is wrong
-Noise that the method adds on purpose (diffusion, denoising) is drawn there as well; that can be made in workers just the same,
-unless it depends on the model. Augmentation that has a gradient (it is learned) is part of the model, and not seen here.
+Noise that the method adds on purpose (diffusion, denoising) is drawn there as well: where drawing takes a quarter of it, it is none
+of this. Augmentation that has a gradient (it is learned) is part of the model, and not seen here.
 
 ## Thresholds
 - `min_ratio`: share of the used steps that it takes from which the rule fires.
@@ -78,6 +78,8 @@ META = RuleMeta(
 )
 # Now and then a program draws numbers for other ends.
 _MOST_DRAW = 0.5
+# Augmentation draws a few numbers for each image; noise is as large as the batch, and part of the method.
+_NOISE = 0.25
 # A loader that keeps training waiting as long has no time for more.
 _MOST_WAIT = 0.05
 _CHEAPER = Advice(
@@ -117,6 +119,9 @@ def _other(facts: Facts, found: Prepared, ratio: float) -> str:
         return f"{lies}, and layers of a network run there: a frozen one, such as a teacher's"
     if found.drawing < _MOST_DRAW * found.batches:
         return f"{lies}, but no random numbers are drawn there, as augmentation does"
+    drawn = found.drawn.total_ns / found.spans.total_ns
+    if drawn >= _NOISE:
+        return f"{lies}, {share(drawn)} of it drawing random numbers: noise of the size of the batch, as the method may need"
     waited = facts.steps.ratio(facts.input.wait.owned.total_ns)
     if facts.input.wait.multi_process and waited >= _MOST_WAIT:
         return f"{lies}, but training waits for the loader's workers already ({share(waited)} of the step)"

@@ -36,16 +36,18 @@ class Prepared(msgspec.Struct, frozen=True):
         spans: From the end of the loader's call to the first op of the graph, in the used steps.
         batches: How many batches that is.
         drawing: For how many of them random numbers are drawn.
+        drawn: When they are drawn.
         of_network: Whether layers of a network run there: a frozen one, such as a teacher's.
     """
 
     spans: IntervalSet
     batches: int
     drawing: int
+    drawn: IntervalSet
     of_network: bool
 
 
-NONE = Prepared(EMPTY, 0, 0, False)
+NONE = Prepared(EMPTY, 0, 0, EMPTY, False)
 
 
 def prepared(trace: Trace, steps: Steps, tree: HostTree, main: int | None) -> Prepared:
@@ -82,7 +84,9 @@ def prepared(trace: Trace, steps: Steps, tree: HostTree, main: int | None) -> Pr
         spans.append((begin, max(begin, end)))
         drawing += bool(draws[here].any())
         layers = layers or bool(network[here].any())
-    return Prepared(IntervalSet.of(spans) & steps.window, len(spans), drawing, layers)
+    whole = IntervalSet.of(spans) & steps.window
+    mine_drawn = ops[draws & (ops["thread"] == main).to_numpy()]
+    return Prepared(whole, len(spans), drawing, IntervalSet.of_rows(mine_drawn) & whole, layers)
 
 
 def _outermost_ops(tree: HostTree, main: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -18,6 +18,7 @@ NODE = "autograd::engine::evaluate_function: "
 def world(
     *,
     draws: str = "aten::uniform_",
+    drawing: float = 20,
     layer: str = "aten::grid_sampler",
     taken: float = 40_000,
     cores: int | None = 8,
@@ -30,8 +31,9 @@ def world(
 
     Args:
         draws: The op that draws numbers.
+        drawing: How long that takes, in us.
         layer: The op that works on the batch.
-        taken: How long both take, in us.
+        taken: How long both take with what lies around, in us.
         cores: Cores that the run may use.
         workers: Of the loader.
         wait: What the loader's call takes, in us.
@@ -45,8 +47,8 @@ def world(
         builder.step(number, at, STEP)
         if loads:
             builder.loader(at, wait, workers=workers)
-        builder.op(draws, at + wait + 10, 20, **{"Sequence number": first})
-        builder.op(layer, at + wait + 40, taken - 40, **{"Sequence number": first})
+        builder.op(draws, at + wait + 10, drawing, **{"Sequence number": first})
+        builder.op(layer, at + wait + 20 + drawing, taken - 20 - drawing, **{"Sequence number": first})
         model = at + wait + taken
         builder.op("aten::conv2d", model, 20_000, **{"Sequence number": first})
         builder.op("aten::convolution", model + 5, 19_990, **{"Sequence number": first})
@@ -85,6 +87,7 @@ def test_boundary(taken: float, state: State) -> None:
         ({"layer": "aten::linear"}, "a frozen one"),
         ({"layer": "aten::batch_norm"}, "a frozen one"),
         ({"cores": 1}, "one core"),
+        ({"draws": "aten::randn_like", "drawing": 10_100}, "noise of the size of the batch"),
         ({"workers": 2, "wait": 6_000}, "waits for the loader's workers already"),
     ],
 )
