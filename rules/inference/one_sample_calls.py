@@ -53,7 +53,7 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.facts.loops.samples import mean_leaf_ns
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, host_loss
-from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Location, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from traces.trace import Capability
@@ -78,8 +78,12 @@ _FIX = Advice(
     "-for sample in samples:\n-    found.append(model(sample[None])[0])\n"
     "+for first in range(0, len(samples), 32):\n+    batch = torch.stack(samples[first : first + 32])\n"
     "+    found.extend(model(batch))",
-    "Samples of unlike length: `pad_sequence(..., batch_first=True)` and a mask, those of similar length together. A pipeline of "
-    "transformers: `pipeline(texts, batch_size=32)`, with the list, not text by text.",
+    "Samples of unlike length: `pad_sequence(..., batch_first=True)` and a mask, those of similar length together.",
+)
+_PIPELINE = Advice(
+    "diff",
+    "-for text in texts:\n-    found.append(pipe(text)[0])\n+found = pipe(texts, batch_size=32)      # the list, not text by text",
+    "Where a pipeline is called; texts are padded to the longest of a batch, which takes a `pad_token`: sort them by length.",
 )
 _GENERATE = Advice(
     "python",
@@ -113,15 +117,17 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"calls have one sample each, but ops of {duration(op_ns)} compute for most of the time: a batch computes as much"
         )
         return
+    line = facts.recording.step_line
+    at = f" at {line.file}:{line.line}" if line is not None else ""
     yield Finding(
-        why=f"{share(ratio)} of {count(seen.calls, 'call')} of the model have one sample. Its ops take {duration(op_ns)} each: "
+        why=f"{share(ratio)} of {count(seen.calls, 'call')} of the model{at} have one sample. Its ops take {duration(op_ns)} each: "
         "what is paid for every call and op, whatever it computes, is most of the time.",
         saving=Saving(
             claims=saved.claims,
             kernel_ns=saved.op_ns,
             basis=f"what is paid for each call and op, if one call takes {_BATCH} samples; per sample, not per call",
         ),
-        fix=(_FIX, _GENERATE),
+        fix=((_PIPELINE,) if facts.recording.frameworks.uses("transformers") else ()) + (_FIX, _GENERATE),
         verify="Compare samples per second, not the time of a call, which gets longer.",
         steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM,
@@ -129,6 +135,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         caveats=(
             "Requests that come one by one cannot be joined without waiting; a first size of 1 may also be a length.",
         ),
+        location=None if line is None else Location(line.file, line.line, line.function, line.begins),
     )
 
 

@@ -144,7 +144,7 @@ PROGRAMS = (
     ),
     Program(
         file="embeds_one_by_one", needs=("torch",), finds=(frozenset({"IN005"}),), never=INPUT | BETWEEN, quick=True,
-        says=("torch.stack(samples[first : first + 32])",),
+        says=("torch.stack(samples[first : first + 32])",), options=("--evidence",), at=("IN005", "index.append(model(ids)[0])"),
     ),
     # What runs before the student keeps no graph, and is no preparing of batches.
     Program(file="teacher_distils", needs=("torch",), never=INPUT | {"DL010"}),

@@ -59,6 +59,22 @@ class SampledLine(msgspec.Struct, frozen=True):
         return self.file == file and where
 
 
+class StepLine(msgspec.Struct, frozen=True):
+    """The user's line at which a step ends.
+
+    Args:
+        file: Path relative to the project.
+        line: The line.
+        function: Its function.
+        begins: The line where the function begins.
+    """
+
+    file: str
+    line: int
+    function: str
+    begins: int
+
+
 class LineSamples(msgspec.Struct, frozen=True):
     """What was sampled of one kind of process.
 
@@ -140,6 +156,17 @@ def training_lines(meta: Meta) -> LineSamples:
         meta: What the file says of itself; nothing is believed about its shape.
     """
     return _part(meta, "training")
+
+
+def step_line(meta: Meta) -> StepLine | None:
+    """The user's line at which steps end, as the call of a model that is only run; None where it was not seen."""
+    top = meta.advisor.get("lines")
+    row = top.get("step_line") if isinstance(top, dict) else None
+    if not isinstance(row, dict) or not all(isinstance(row.get(key), str) for key in ("file", "function")):
+        return None
+    if not all(_is_count(row.get(key)) for key in ("line", "begins")):
+        return None
+    return StepLine(row["file"], row["line"], row["function"], row["begins"])
 
 
 def worker_lines(meta: Meta) -> LineSamples:

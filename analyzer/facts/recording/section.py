@@ -7,7 +7,7 @@ from analyzer.facts.recording.collected import Collected, by_command, collected
 from analyzer.facts.recording.engines import serving_engine
 from analyzer.facts.recording.forward_inputs import ForwardInputs, forward_inputs
 from analyzer.facts.recording.frameworks import Frameworks, frameworks
-from analyzer.facts.recording.line_samples import LineSamples, training_lines
+from analyzer.facts.recording.line_samples import LineSamples, StepLine, step_line, training_lines
 from analyzer.facts.recording.privacy import Privacy, privacy
 from analyzer.facts.recording.run_course import RunCourse, run_course
 from analyzer.facts.recording.training import serves, trains
@@ -75,6 +75,11 @@ class RecordingFacts(Section):
     def has_stacks(self) -> bool:
         """Whether calls of Python are in the trace."""
         return bool(len(self.trace.python))
+
+    @fact
+    def step_line(self) -> StepLine | None:
+        """The user's line at which steps end; None where lines were not sampled."""
+        return step_line(self.trace.meta)
 
     @fact
     def forward_inputs(self) -> ForwardInputs | None:

@@ -36,6 +36,25 @@ def world(*, single: int = 24, calls: int = 24, op: float = 10, told: Any = None
     return builder
 
 
+def test_names_the_line_that_calls_the_model_and_the_pipeline_where_there_is_one() -> None:
+    builder = world()
+    place = {"file": "embed.py", "line": 33, "function": "main", "begins": 28}
+    builder.top["advisor"] |= {
+        "lines": {"step_line": place}, "frameworks": {"imported": {"transformers": "5.0"}, "loop": [], "data": []},
+    }  # fmt: skip
+    found = judged(RULE, builder).finding
+    assert found.location is not None
+    assert (found.location.file, found.location.line) == ("embed.py", 33)
+    assert "pipe(texts, batch_size=32)" in found.fix[0].code
+
+
+@pytest.mark.parametrize("place", [[], {"file": "x.py"}, {"file": 1, "line": 2, "function": "f", "begins": 1}])
+def test_nothing_is_believed_of_the_line(place: object) -> None:
+    builder = world()
+    builder.top["advisor"] |= {"lines": {"step_line": place}}
+    assert judged(RULE, builder).finding.location is None
+
+
 def test_fires_with_what_eight_samples_in_a_call_would_do_without() -> None:
     found = judged(RULE, world())
     assert found.ratio == pytest.approx(7 / 8, abs=0.02)

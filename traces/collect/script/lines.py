@@ -35,7 +35,8 @@ def line_samples(told: dict[str, Any], workers: list[Path], roots: tuple[Path, .
     Returns:
         For the training process and its workers: nanoseconds in all, inside the loader, in its collate function, and rows of
         loader (whether inside it), file, line, function, begins (the line where the function begins), text, loops (first lines of
-        the loops around it in its function, but for those that turn once a step or less often) and ns, most first.
+        the loops around it in its function, but for those that turn once a step or less often) and ns, most first; and the line
+        of the user's at which steps end.
     """
     ends: dict[str, frozenset[int]] = {}
     for file, line in told["step_ends"]:
@@ -45,9 +46,16 @@ def line_samples(told: dict[str, Any], workers: list[Path], roots: tuple[Path, .
         "interval_ns": told["interval_ns"],
         "steps": told["steps"],
         "step_ns": told["step_ns"],
+        "step_line": _line(told["step_line"], roots) if told["step_line"] else None,
         "training": _part([told], roots, ends),
         "workers": _part(others, roots, ends) if others else None,
     }
+
+
+def _line(place: list[Any], roots: tuple[Path, ...]) -> dict[str, Any]:
+    """The line at which steps end, as rows have theirs."""
+    file, line, function, begins = place
+    return {"file": own_path(file, roots), "line": line, "function": function, "begins": begins}
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -10,8 +10,8 @@ import time
 import types
 from typing import Any
 
-from ..software.own_code import is_own
-from .line_sampler import INTERVAL_S, LineSampler
+from ..software.own_code import is_own, qualified
+from .line_sampler import INTERVAL_S, LineSampler, Place
 from .worker_lines import request
 
 # A thousand samples tell a line's share to three points (binomial), and no step is so long that it needs ten seconds.
@@ -33,6 +33,7 @@ class LinePass:
         self.sampler = LineSampler(threading.get_ident(), frozenset({(loader.__file__, "__next__")}))
         self.steps: list[int] = []
         self.step_ends: set[tuple[str, int]] = set()
+        self.step_line: Place | None = None
         self.began = time.monotonic()
         self.ended: float | None = None
         with contextlib.suppress(OSError), open(self.asked, "w", encoding="utf-8"):
@@ -49,7 +50,9 @@ class LinePass:
         if self.ended is None:
             self.steps.append(duration)
             if len(self.steps) <= _LEAST_STEPS:
-                self.step_ends |= _own_lines(sys._getframe(1))
+                own = _own_frames(sys._getframe(1))
+                self.step_ends |= {(place[0], place[1]) for place in own}
+                self.step_line = own[0] if own else None
             spent = now - self.began
             if (spent >= _ENOUGH_S and len(self.steps) >= _LEAST_STEPS) or spent >= _LONGEST_S:
                 self.end()
@@ -72,15 +75,17 @@ class LinePass:
             "steps": len(steps),
             "step_ns": steps[len(steps) // 2] if steps else None,
             "step_ends": sorted(self.step_ends),
+            "step_line": self.step_line,
         }
 
 
-def _own_lines(innermost: types.FrameType | None) -> set[tuple[str, int]]:
-    """File and line of the user's frames on a stack: what loops around them turns once a step, or less often."""
-    found = set()
+def _own_frames(innermost: types.FrameType | None) -> list[Place]:
+    """The user's frames on a stack, innermost first: loops around their lines turn once a step, or less often."""
+    found: list[Place] = []
     frame = innermost
     while frame is not None:
-        if is_own(frame.f_code.co_filename):
-            found.add((frame.f_code.co_filename, frame.f_lineno))
+        code = frame.f_code
+        if is_own(code.co_filename):
+            found.append((code.co_filename, frame.f_lineno, qualified(code), code.co_firstlineno))
         frame = frame.f_back
     return found
