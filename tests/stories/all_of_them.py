@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from stories import (
+    of_answering,
     of_first_sight,
     of_guides,
     of_kernels,
@@ -15,6 +16,7 @@ from stories import (
     of_many_fields,
     of_moving,
     of_other_software,
+    of_pipelines,
     of_serving,
     of_the_device,
     of_the_host,
@@ -32,6 +34,8 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "kernels, graphs, ops": of_kernels.STORIES,
     "at first sight": of_first_sight.STORIES,
     "serving": of_serving.STORIES,
+    "engines that answer requests": of_answering.STORIES,
+    "pipelines, odd recordings": of_pipelines.STORIES,
     "other devices and software": of_other_software.STORIES,
     "Apple, CPUs, fields of their own": of_many_fields.STORIES,
     "updates": of_updates.STORIES,
