@@ -117,6 +117,19 @@ def _waiting_launches(case: Case) -> Verdict | None:
     return case.says("sync", text)
 
 
+def _waiting_for_work(case: Case) -> Verdict | None:
+    """A server without requests is bound by nothing: what binds it under load was not recorded."""
+    waiting, found = case.facts.time.waiting_for_work, case.found
+    ratio = case.facts.steps.ratio(waiting.total_ns)
+    if found.bound_by not in ("python", "unknown") or ratio < BOUND_RATIO or 2 * ratio < found.ratio:
+        return None
+    text = (
+        f"Waiting for work: for {share(ratio)} of the step the program waits for what another thread or process hands over, as a "
+        "server does for requests; what binds it under load a recording under load tells."
+    )
+    return Verdict(bound_by="unknown", ratio=ratio, text=text)
+
+
 def _by_pauses(case: Case) -> Verdict | None:
     facts = case.facts
     if case.found.bound_by != "python":
@@ -259,6 +272,7 @@ OVERRIDES: tuple[Callable[[Case], Verdict | None], ...] = (
     _without_core,
     _searching,
     _waiting_launches,
+    _waiting_for_work,
     _by_pauses,
     _waiting_for_requests,
     _without_evidence,

@@ -60,6 +60,9 @@ _IN_STALLS = (
     "between them its queue is filled, so launches are not what it waits for."
 )
 
+_IN_TURN = (
+    "Queue-bound: for {share} of the step the device waits its turn, while another one works on what comes before it."
+)
 _WAIT_FOR_UNKNOWN = "launched work that waits for something the trace does not show"
 
 _LOSSES: dict[BoundBy, str] = {
@@ -156,7 +159,9 @@ def _words(
         sentences["launch"] = sentences["launch"].replace("dispatches its next work", "runs the optimizer")
     known = max((part for part in WORDS if part != "unknown"), key=lambda part: waits.get(part, 0))
     losses["queue"] = f"{losses['queue']} {WORDS[known]}"
-    sentences["queue"] = f"{sentences['queue'].removesuffix('.')}, most of it {WORDS[known]}."
+    sentences["queue"] = (
+        _IN_TURN if known == "for_device" else f"{sentences['queue'].removesuffix('.')}, most of it {WORDS[known]}."
+    )
     if waits.get("unknown", 0) >= BOUND_PART_OF_LOSS * ratios.get("unknown", 0.0) * total > 0:
         losses["unknown"] = _WAIT_FOR_UNKNOWN
         sentences["unknown"] = (

@@ -32,7 +32,7 @@ for batch in loader:
 ```
 
 ## Fix
-1. Once: start recording later, `schedule(wait=5, warmup=2, active=6, repeat=1)`.
+1. Once: start recording later, `schedule(wait=5, warmup=2, active=6, repeat=1)`; Triton's own kernels: call each once beforehand.
 2. Again and again: `TORCH_LOGS=recompiles python train.py` names the guard that failed.
 3. Sizes that change: `dynamic=True`, `torch._dynamo.mark_dynamic`, or pad to a few fixed lengths.
 4. Inside the optimizer's step: its learning rate as a tensor; as a number each value of a schedule is compiled anew.
@@ -95,17 +95,22 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     again = found.compiling_steps > 1 or found.versions > 1
     owned = facts.time.waterfall.owned("compile")
     versions = f"; one frame has {found.versions} versions" if found.versions > 1 else ""
+    by_triton = 2 * found.kernels.total_ns > found.compiling.total_ns
+    what = (
+        "Compiling kernels, which Triton does at the first call with new types, sizes or constants,"
+        if by_triton
+        else "Compiling"
+    )
     yield Finding(
-        why=f"Compiling takes {duration(facts.steps.per_step(found.compiling.total_ns))} of each step on average "
-        f"({share(ratio)}), in "
-        f"{count(found.compiling_steps, 'step')} of {facts.steps.count}{versions}.",
+        why=f"{what} takes {duration(facts.steps.per_step(found.compiling.total_ns))} of {_where(facts, ratio)}{versions}.",
         saving=Saving(
             claims=owned, behind=facts.sync.behind(found.compiling), basis="time that compiling owns in the steps"
         )
         if again
         else Saving(basis="a single compilation is paid once: it spoils the recording, not the training"),
-        fix=_fix(facts, again=again),
-        verify="Record again after the warm-up: no step should hold a range that ends in `(dynamo_timed)`.",
+        fix=_before_the_first(facts) if by_triton else _fix(facts, again=again),
+        verify="Record again after the warm-up: no step should hold a range that ends in `(dynamo_timed)`"
+        f"{', and no frame of `triton/compiler`' if by_triton else ''}.",
         steps_seen=found.compiling_steps,
         confidence=Confidence.HIGH if again else Confidence.MEDIUM,
         evidence=(
@@ -120,6 +125,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         title="Compiled again and again" if again else None,
     )
+
+
+def _where(facts: Facts, ratio: float) -> str:
+    """Of which steps compiling is how much."""
+    if facts.steps.count == 1:
+        return f"{facts.steps.each} ({share(ratio)})"
+    steps = count(facts.model.compiled.compiling_steps, "step")
+    return f"each step on average ({share(ratio)}), in {steps} of {facts.steps.count}"
 
 
 def _captured(facts: Facts, ratio: float) -> Finding:
@@ -185,6 +198,23 @@ def _of_update(facts: Facts) -> bool:
     """Whether most of the compiling is done inside the optimizer's step."""
     compiling = facts.model.compiled.compiling
     return 2 * (compiling & facts.model.optimizing.step_time).total_ns > compiling.total_ns
+
+
+def _before_the_first(facts: Facts) -> tuple[Advice, ...]:
+    """Triton's kernels are compiled where nobody waits for them."""
+    return (
+        Advice(
+            "text",
+            "Call each kernel once with the types and sizes that come, before what is timed"
+            + (" and before the first request is answered." if facts.model.infers else "."),
+            "An engine has a warm-up for it; what that leaves out its log says, where it watches for compiling.",
+        ),
+        Advice(
+            "shell",
+            run(facts, "TRITON_CACHE_DIR=/a/disk/that/stays TRITON_CACHE_AUTOTUNING=1"),
+            "Compiled kernels, and what tuning chose, are there at the next start. In a container the folder has to outlive it.",
+        ),
+    )
 
 
 def _fix(facts: Facts, *, again: bool) -> tuple[Advice, ...]:

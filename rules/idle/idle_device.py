@@ -110,7 +110,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"{duration(facts.steps.per_step(facts.steps.total_ns))} ({share(ratio)}). For the largest part ({part}) {largest}."
         ),
         saving=Saving(),
-        fix=(Advice("text", _next(code), "This is a symptom, not a cause."),),
+        fix=(Advice("text", _next(facts, causes[0], code), "This is a symptom, not a cause."),),
         verify="Record again: the idle share should fall by what the other findings claim, at most.",
         steps_seen=facts.steps.count,
         evidence=(Bars("while the GPU idles (mean step)", "ns", bars),),
@@ -127,6 +127,8 @@ def _largest(facts: Facts, cause: str) -> tuple[str, str | None, int]:
     words, code = _WORDS[cause]
     if cause == "python" and facts.health.sparse_host_events is not None:
         words, code = "the trace holds no op", None
+    elif cause == "python" and 2 * facts.time.waiting_for_work.total_ns > owned.total_ns:
+        words, code = "the program waits for what another thread or process hands over, such as requests", None
     if cause == "device_wait":
         words = _waiting(facts)
     if cause in ("framework", "launch"):
@@ -146,11 +148,25 @@ def _of_optimizer(facts: Facts) -> str:
 def _waiting(facts: Facts) -> str:
     """What most of the launched work waits for."""
     waits = facts.time.device_waits
+    if _in_turn(facts):
+        return "another device of the process works on what comes before: they work in turn"
     longest = max(waits.__struct_fields__, key=lambda part: getattr(waits, part).total_ns)
     return f"launched work waits {WORDS[longest]}" if longest in WORDS else "launched work is about to start"
 
 
-def _next(code: str | None) -> str:
+def _in_turn(facts: Facts) -> bool:
+    """Whether most waits of the device are for another one of the process."""
+    waits = facts.time.device_waits
+    return max(waits.__struct_fields__, key=lambda part: int(getattr(waits, part).total_ns)) == "for_device"
+
+
+def _next(facts: Facts, cause: str, code: str | None) -> str:
+    if cause == "device_wait" and _in_turn(facts):
+        return (
+            "Layers put on devices one behind the other (`device_map`) work one device at a time: where a single one holds the "
+            "model, in 16 bits or fewer, keep it there; else split each layer over the devices (tensor parallelism), or keep "
+            "several batches in flight (a pipeline)."
+        )
     if code is None:
         return (
             "See the other findings; the largest part depends on other work of the device, or on what was not recorded."

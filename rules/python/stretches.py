@@ -16,9 +16,9 @@ _SLOWER = 1.2
 
 
 def outside_ops(facts: Facts, claimed: IntervalSet) -> IntervalSet:
-    """The cause `python` without what other rules claim, and without what autograd's engine and a profiler do."""
+    """The cause `python` without what other rules claim, autograd's engine, profilers and waits for work."""
     left = facts.time.waterfall.owned("python") - claimed
-    return left - _engine(facts) - facts.host.profiler_calls
+    return left - _engine(facts) - facts.host.profiler_calls - facts.time.waiting_for_work
 
 
 def _engine(facts: Facts) -> IntervalSet:

@@ -66,13 +66,14 @@ from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import duration, share, size
 from rules.sync.judging import MIN_RATIO, beside_work, finding
+from rules.transfer.advice import keep_on_device
 from traces.trace import Capability
 
 META = RuleMeta(
     code="SY002",
     name="blocking-copy-out",
     family="sync",
-    title="Copy to the host blocks training",
+    title="The host waits for a copy to it",
     binds=("sync", "copy"),
     needs=frozenset({Capability.DEVICE, Capability.LAUNCHES}),
     thresholds=(MIN_RATIO,),
@@ -98,13 +99,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     device = duration(facts.steps.per_step(calls.device_ns))
     inside = f" inside `{calls.asker}`" if calls.asker else ""
+    back = ", as much as is sent to it, in tensors of the same sizes" if facts.transfer.there_and_back else ""
+    fix = _fix_inside(calls.asker) if calls.asker else keep_on_device(facts) if back else _fix()
     yield finding(
         facts,
         calls,
         "copy_out",
-        f"copying {size(facts.steps.per_step(calls.bytes))} a step from the device to the host{inside}; the copies "
+        f"copying {size(facts.steps.per_step(calls.bytes))} a step from the device to the host{inside}{back}; the copies "
         f"themselves take {device}",
-        _fix_inside(calls.asker) if calls.asker else _fix(),
+        fix,
         "Record again: fewer `Memcpy DtoH` a step; the share of SY002 should fall below 2 %.",
         copied=copied,
     )

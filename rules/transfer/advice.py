@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from analyzer.facts import Facts
 from analyzer.finding import Advice
+from analyzer.spans.labels import distinct_texts
 
 _PIECES = (
     " They take turns with kernels: weights or activations that are kept on the host for room, as offloading does, or samples that "
@@ -15,10 +18,20 @@ _MODELS = (
 )
 
 
+_BACK = (
+    " As much comes back, in tensors of the same sizes: what is kept on the host between its uses, weights or a cache of keys and "
+    "values; no batch."
+)
+# microsoft/onnxruntime: kernels of its CUDA provider are in this namespace.
+_ONNX_RUNTIME = re.compile(r"(?:void )?onnxruntime::")
+
+
 def what_is_sent(facts: Facts) -> str:
     """A sentence on what the copies are, where they are no batches; empty where they may be."""
     if facts.transfer.piece_by_piece:
         return _PIECES
+    if facts.transfer.there_and_back:
+        return _BACK
     if facts.transfer.whole_models:
         return _MODELS
     computed = facts.transfer.computed_on_host
@@ -27,6 +40,8 @@ def what_is_sent(facts: Facts) -> str:
 
 def keep_on_device(facts: Facts) -> tuple[Advice, ...]:
     """What is sent piece by piece, or model by model, stays on the device, or is sent beside the kernels."""
+    if facts.transfer.there_and_back:
+        return _kept(facts)
     if not facts.transfer.piece_by_piece:
         return (
             Advice(
@@ -62,6 +77,32 @@ def keep_on_device(facts: Facts) -> tuple[Advice, ...]:
             "Where these are samples: put them together on the host and send them at once.",
         ),
     )
+
+
+def _kept(facts: Facts) -> tuple[Advice, ...]:
+    """What goes to and fro stays where it is used."""
+    by_onnx = any(_ONNX_RUNTIME.match(name) for name in distinct_texts(facts.trace.kernels["name"]))
+    binding = Advice(
+        "python",
+        "binding = session.io_binding()\n"
+        'binding.bind_input("x", "cuda", 0, np.float16, tuple(x.shape), x.data_ptr())\n'
+        'binding.bind_output("y", "cuda")\n'
+        "session.run_with_iobinding(binding)",
+        "ONNX Runtime sends inputs from the host and gives outputs back as NumPy arrays, unless they are bound to memory of the "
+        "device. In optimum `use_io_binding=True`.",
+    )
+    resident = Advice(
+        "text",
+        "Keep it on the device from one use to the next: hooks that offload a model move it there and back at each call, so take "
+        "them off while a loop calls it, or let them offload what the loop does not call.",
+        "A cache is made on the device, and written in place.",
+    )
+    in_parts = Advice(
+        "text",
+        "Where the card has no room: send weights layer by layer from pinned memory on a stream of their own, and do not copy them "
+        "back: the host has them already.",
+    )
+    return (binding,) if by_onnx else (resident, in_parts)
 
 
 def _computed_there(name: str) -> tuple[Advice, ...]:

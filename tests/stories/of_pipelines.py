@@ -92,12 +92,12 @@ def _moved_each_step() -> Clocked:
     world = Clocked(marks=False)
     for _ in range(5):
         with world.inside("denoising step"):
-            for _ in range(60):
-                world.copied("HtoD", 40_000_000)
+            for _ in range(120):
+                world.copied("HtoD", 20_000_000)
             layers(world, 30, 2)
             world.synchronize("cudaStreamSynchronize")
-            for _ in range(60):
-                world.copied("DtoH", 40_000_000, path=TO_HOST)
+            for _ in range(120):
+                world.copied("DtoH", 20_000_000, path=TO_HOST)
             world.runtime("cudaFree", world.now, 900)
             world.now += 910
     return world
@@ -223,8 +223,9 @@ def _masks_one_by_one() -> Clocked:
                 world.kernel_of("aten::upsample_bilinear2d", RELU, 90)
                 world.kernel_of("aten::gt", ADD, 40)
                 world.kernel_of("aten::diff", ADD, 60)
-                world.kernel_of("aten::nonzero", "void at_cuda_detail::cub::DeviceSelectSweepKernel<Policy900>(p)", 50)
-                world.synchronize("cudaStreamSynchronize")
+                with world.within("aten::nonzero"):
+                    world.kernel_of(None, "void at_cuda_detail::cub::DeviceSelectSweepKernel<Policy900>(p)", 50)
+                    world.synchronize("cudaStreamSynchronize")
                 world.copied("DtoH", 9_000, path=TO_HOST)
                 world.idle(600)
                 world.read_value()
@@ -334,7 +335,7 @@ STORIES = (
     Story(
         "two GPUs in turn", "LLM inference, device_map", "https://huggingface.co/docs/accelerate/usage_guides/big_modeling",
         "naive model parallelism: one GPU works at a time; tensor parallelism, or batches in flight", _in_turn,
-        bound=("compute", "mixed"), told=("~in turn|at a time|the other (?:device|GPU)|[Tt]wo devices|2 devices|both devices",),
+        bound=("queue",), told=("~in turn|its turn|at a time|the other (?:device|GPU)|[Tt]wo devices|2 devices|both devices",),
         never=("GR004", "ID001", "ID002", "PY001", "PR001", "SY002", *OF_TRAINING),
     ),
     Story(

@@ -29,8 +29,10 @@ class DecodeGaps(msgspec.Struct, frozen=True):
     causes: tuple[tuple[str, int], ...]
 
 
-def decode_gaps(found: Generation, device: DeviceActivity | None, steps: Steps, waterfall: Waterfall) -> DecodeGaps:
-    """Measures the gaps; none without a device."""
+def decode_gaps(
+    found: Generation, device: DeviceActivity | None, steps: Steps, waterfall: Waterfall, waiting: IntervalSet
+) -> DecodeGaps:
+    """Measures the gaps; none without a device. What the program waits for requests in between is none."""
     passes = found.passes
     decodes = (passes["kind"] == "decode").to_numpy(dtype=bool)
     both = decodes[1:] & decodes[:-1]
@@ -38,7 +40,7 @@ def decode_gaps(found: Generation, device: DeviceActivity | None, steps: Steps, 
         return DecodeGaps(IntervalSet(), int(both.sum()), 0.0, ())
     start = passes["end_ns"].to_numpy(dtype=np.int64)[:-1][both]
     end = np.maximum(passes["start_ns"].to_numpy(dtype=np.int64)[1:][both], start)
-    time = (IntervalSet(start, end) - device.busy) & steps.window
+    time = (IntervalSet(start, end) - device.busy - waiting) & steps.window
     causes = ((cause, (waterfall.owned(cause) & time).total_ns) for cause in IDLE_CAUSES)
     return DecodeGaps(
         time=time,

@@ -49,7 +49,9 @@ class GenerationFacts(Section):
     @fact
     def gaps(self) -> DecodeGaps:
         """Idle time between passes that decode."""
-        return decode_gaps(self.found, self._device.main, self._steps, self._time.waterfall)
+        return decode_gaps(
+            self.found, self._device.main, self._steps, self._time.waterfall, self._time.waiting_for_work
+        )
 
     @fact
     def padding(self) -> ReplayPadding:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from analyzer.facts.device.captures import capturing
 from analyzer.facts.device.launches import LAUNCHING, copies_of_calls, from_source
+from analyzer.facts.host.frames_known import compiling, waiting
 from analyzer.facts.host.ops import pick_row
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import rows_by
@@ -74,6 +75,8 @@ class HostActivity:
             "transfer_call": (calls, is_any(calls["direction"], "HtoD")),
             "optimizer": (ranges, is_any(ranges["kind"], "optimizer_step", "zero_grad")),
             "compile": (ranges, is_any(ranges["kind"], "compile")),
+            "kernels": (trace.python, compiling(trace.python)),
+            "waiting": (trace.python, waiting(trace.python)),
             "launch": (calls, is_any(calls["kind"], *LAUNCHING)),
             "ops": (trace.ops, None),
             "calls": (calls, None),
@@ -83,7 +86,7 @@ class HostActivity:
         spans = {name: per_thread(frame, mask) for name, (frame, mask) in rows.items()}
         for thread, making in self._preparing.items():
             spans["input"][thread] = spans["input"].get(thread, EMPTY) | making
-        for thread, making in capturing(trace).items():
+        for thread, making in (*capturing(trace).items(), *spans["kernels"].items()):
             spans["compile"][thread] = spans["compile"].get(thread, EMPTY) | making
         return spans
 
@@ -91,7 +94,8 @@ class HostActivity:
         """When a thread is inside `what`.
 
         Args:
-            what: input, allocator, blocking, transfer_call, optimizer, compile, launch, ops, calls, collectives or gc.
+            what: input, allocator, blocking, transfer_call, optimizer, compile, kernels (compiled one by one), waiting (for what
+                others hand over), launch, ops, calls, collectives or gc.
             thread: Row in `trace.threads`.
         """
         return self._by_thread[what].get(thread, EMPTY)

@@ -42,7 +42,8 @@ class Compiled(msgspec.Struct, frozen=True):
         wrappers: What entering and leaving compiled code takes, forward and backward, around the ops in it; nothing where a
             compiled function runs no ops, as its code then cannot be told from what is around it.
         passing: In a region that calls another one, what neither compiled code, guards nor any other op owns.
-        compiling: Ranges of compilation in the used steps.
+        compiling: Ranges of compilation in the used steps, and frames of Python that compile a single kernel.
+        kernels: Of that, the frames.
         capturing: Capturing graphs that are hardly replayed, and making and destroying them, in the used steps.
         captures: How many of these were made.
         compiling_steps: Used steps that hold any of it.
@@ -57,6 +58,7 @@ class Compiled(msgspec.Struct, frozen=True):
     passing: IntervalSet
     wrappers: IntervalSet
     compiling: IntervalSet
+    kernels: IntervalSet
     compiling_steps: int
     versions: int
     capturing: IntervalSet
@@ -66,14 +68,14 @@ class Compiled(msgspec.Struct, frozen=True):
 def compiled(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
     """Measures compiled regions; all zero where nothing was compiled."""
     if not any(_ANY.match(name) for name in distinct_texts(trace.ops["name"])):
-        return _only_compiling(trace, steps)
+        return _only_compiling(trace, steps, host)
     window = steps.window
     ops = trace.ops
     every = _named(host, _REGION)
     region_rows = host.ops.outermost(every)
     regions = ops[every & steps.host_window.contains(ops["start_ns"].to_numpy())]
     outermost = regions[region_rows[regions.index]]
-    spans, compiling_steps = _compiling(trace, steps)
+    spans, kernels = _compiling(trace, steps, host)
     names = [str(name) for name in regions["name"].unique()]
     guards = IntervalSet.of_rows(ops, _named(host, _GUARDS)) & window
     between, frames = _between(steps, regions, outermost)
@@ -89,18 +91,19 @@ def compiled(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
         passing=passing & window,
         wrappers=_wrappers(trace, host) & window,
         compiling=spans,
-        compiling_steps=compiling_steps,
+        kernels=kernels,
+        compiling_steps=steps.count_with(spans),
         versions=_versions(names),
         **_captured(trace, window),
     )
 
 
-def _compiling(trace: Trace, steps: Steps) -> tuple[IntervalSet, int]:
-    """Ranges of compilation, and how many used steps hold any of it."""
+def _compiling(trace: Trace, steps: Steps, host: HostFacts) -> tuple[IntervalSet, IntervalSet]:
+    """Compilation in the used steps, and of that what compiles a single kernel."""
     ranges = trace.annotations
     mine = is_any(ranges["kind"], "compile")
-    spans = IntervalSet.of_rows(ranges, mine) & steps.window
-    return spans, steps.count_with(spans)
+    kernels = host.threads.anywhere("kernels") & steps.window
+    return (IntervalSet.of_rows(ranges, mine) & steps.window) | kernels, kernels
 
 
 class _Captured(TypedDict):
@@ -114,9 +117,9 @@ def _captured(trace: Trace, window: IntervalSet) -> _Captured:
     return _Captured(capturing=spans, captures=int(window.contains(made_anew(trace)).sum()))
 
 
-def _only_compiling(trace: Trace, steps: Steps) -> Compiled:
+def _only_compiling(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
     """Where no op belongs to compiled code, as in most traces."""
-    spans, compiling_steps = _compiling(trace, steps)
+    spans, kernels = _compiling(trace, steps, host)
     return Compiled(
         regions=0,
         frames_per_step=0,
@@ -126,7 +129,8 @@ def _only_compiling(trace: Trace, steps: Steps) -> Compiled:
         passing=EMPTY,
         wrappers=EMPTY,
         compiling=spans,
-        compiling_steps=compiling_steps,
+        kernels=kernels,
+        compiling_steps=steps.count_with(spans),
         versions=0,
         **_captured(trace, steps.window),
     )

@@ -19,10 +19,10 @@ _OF_TRAINING = re.compile(
     r".*(?i:backward|wgrad|(?:flash|fmha|attention)\w*?_?bwd|fused(?:adam|sgd|adagrad)mathfunctor)"
 )
 # What only a model that is run has: a cache of keys and values that grows token by token (vLLM, SGLang, TensorRT-LLM, FlashInfer,
-# FlashAttention name its ops and kernels so), integer weights and packed ones, which have no gradients, TensorRT's engines.
+# FlashAttention name its ops and kernels so), integer weights and packed ones, without gradients, TensorRT, ONNX Runtime.
 _OF_SERVING = re.compile(
     r".*(?i:reshape_and_cache|concat_and_cache|paged_?(?:attention|kv)|kv_?cache|(?<![a-z])batch_?decode|masked_multihead_attention)"
-    r"|quantized::|(?:mkldnn_)?prepacked::|aten::_weight_int\dpack_mm|tensorrt::execute_engine"
+    r"|quantized::|(?:mkldnn_)?prepacked::|aten::_weight_int\dpack_mm|tensorrt::execute_engine|(?:void )?(?:tensorrt_llm|trtllm|onnxruntime)::"
 )
 # Frames of a loop that generates text; ranges as servers open them.
 _GENERATES = re.compile(

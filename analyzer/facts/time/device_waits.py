@@ -36,7 +36,7 @@ class DeviceWaits(msgspec.Struct, frozen=True):
         between_nodes: From one node of a graph to the next: one call launched both.
         in_queue: From one piece of work to the next, which was launched by then, at once.
         for_event: Longer, behind a call that makes the stream wait for an event.
-        for_device: Longer, while another device of the process works.
+        for_device: Longer, while another device of the process works; its next work may wait to be launched behind that.
         unknown: Longer, and the trace does not show why.
     """
 

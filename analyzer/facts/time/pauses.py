@@ -80,17 +80,18 @@ def pauses(
     host: HostFacts,
     idle: IntervalSet,
     waterfall: Waterfall,
+    waiting: IntervalSet,
 ) -> Pauses:
-    """Finds the pauses."""
+    """Finds the pauses; waiting for what others hand over is none."""
     used = steps.used
     median = float(used["dur_ns"].median()) if len(used) else 0.0
     limit = int(max(LONG_GAP_NS, LONG_GAP_OF_STEP * median))
     judged = len(used) >= _MIN_STEPS
     lost = steps.window - waterfall.owned("compute") if device.main is None else idle
     collected = host.threads.anywhere("gc") & steps.window & lost
-    long = _own(waterfall, _at_least(_gaps(trace, device, steps, waterfall), limit)) - collected
+    long = _own(waterfall, _at_least(_gaps(trace, device, steps, waterfall) - waiting, limit)) - collected
     isolated = long if judged and steps.count_with(long) < _ISOLATED_SHARE * len(used) else EMPTY
-    silent = _at_least(_silence(trace, steps), SILENCE_NS) & waterfall.owned("python")
+    silent = _at_least(_silence(trace, steps), SILENCE_NS) & (waterfall.owned("python") - waiting)
     silent = _at_least(silent - collected - isolated, SILENCE_NS)
     unknown = not recording.collected.gc_recorded
     seldom = unknown and len(used) > _MIN_STEPS and steps.count_with(silent) < _ISOLATED_SHARE * len(used)

@@ -75,6 +75,17 @@ class TimeFacts(Section):
         return self._steps.window - (self.waterfall.owned("compute") if device is None else device.busy)
 
     @fact
+    def waiting_for_work(self) -> IntervalSet:
+        """When the device idles and the main thread waits for what others hand over, as a server does without requests.
+
+        Without stacks nobody knows. Where a program trains, what it takes from a queue are batches, and their lack is a loss.
+        """
+        main = self._host.main_thread
+        if main is None or self._steps.marked or self._recording.trains:
+            return EMPTY
+        return self.waterfall.owned("python", "unexplained") & self._host.threads.during("waiting", main)
+
+    @fact
     def device_waits(self) -> DeviceWaits:
         """What launched work waits for while the device idles."""
         return device_waits(self.trace, self._device, self.waterfall)
@@ -138,7 +149,10 @@ class TimeFacts(Section):
     @fact
     def pauses(self) -> Pauses:
         """Long stretches in which nothing runs."""
-        return pauses(self.trace, self._recording, self._device, self._steps, self._host, self.idle, self.waterfall)
+        waiting = self.waiting_for_work
+        return pauses(
+            self.trace, self._recording, self._device, self._steps, self._host, self.idle, self.waterfall, waiting
+        )
 
     def known_activity(self, time: IntervalSet) -> str | None:
         """What frames or ranges say a pause is, in one word; None where they say nothing."""

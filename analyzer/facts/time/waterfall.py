@@ -118,25 +118,33 @@ def device_waterfall(
         divider.take("input", gaps.unknown & host.during("input", main))
     divider.take("unexplained", gaps.unknown)
     parts = {thread: divider.within(part) for thread, part in gaps.by_thread.items()}
+    others = launched[launched["device"].to_numpy() != activity.device]
     for thread, part in parts.items():
         if thread != main:
-            _divide_by_thread(part, host, thread, kernel_starts)
+            _divide_by_thread(part, host, thread, kernel_starts, others)
     divider.give_back(parts.values())
     if main is not None:
-        _divide_by_thread(divider, host, main, kernel_starts)
+        _divide_by_thread(divider, host, main, kernel_starts, others)
     divider.take(between_ops, divider.left)
     divider.take("unexplained", window)
     return Waterfall(divider.owners(), window)
 
 
 def _divide_by_thread(
-    divider: _Divider, host: HostActivity, thread: int, kernel_starts: np.ndarray[tuple[int], np.dtype[np.int64]]
+    divider: _Divider,
+    host: HostActivity,
+    thread: int,
+    kernel_starts: np.ndarray[tuple[int], np.dtype[np.int64]],
+    others: pd.DataFrame,
 ) -> None:
-    """Books what one thread is doing, first match wins."""
+    """Books what one thread is doing, first match wins; `others` is what threads launched on other devices."""
     during: Callable[[str], IntervalSet] = lambda what: host.during(what, thread)  # noqa: E731
     _take_collections(divider, host, thread)
     divider.take("input", during("input"))
     divider.take("allocator", during("allocator"))
+    # A thread that waits for what it launched on another device: this one has its turn when that is done, whoever waits for it.
+    mine = others["launch_thread"].to_numpy() == thread
+    divider.take("device_wait", during("blocking") & IntervalSet.of_rows(others, mine))
     divider.take("sync", during("blocking"))
     # The run-ahead a wait destroyed: after it the host must issue again what it could have issued before. Only slices in which
     # the thread works for the device count, not what it does on its own account: Python, or ops that compute on the host.

@@ -13,6 +13,7 @@ from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.section import SyncFacts
 from analyzer.facts.transfer.computed_on_host import computed_on_host
 from analyzer.facts.transfer.copies import (
+    SMALL_BYTES,
     BlockedAfter,
     Copies,
     Transfers,
@@ -24,6 +25,7 @@ from analyzer.facts.transfer.copies import (
 )
 from analyzer.facts.transfer.layout_work import LayoutWork, layout_work
 from analyzer.facts.transfer.made_on_host import MadeOnHost, made_on_host
+from analyzer.facts.transfer.round_trip import there_and_back
 from analyzer.facts.transfer.state_out import state_out_bytes
 from analyzer.spans.intervals import IntervalSet
 
@@ -70,10 +72,21 @@ class TransferFacts(Section):
         """Whether more than a batch is sent at once, again and again: models that are kept on the host between calls."""
         return whole_models(self._device, self.trace, self.copies.to_device)
 
+    @fact
+    def there_and_back(self) -> bool:
+        """Whether what is sent to the device comes back, tensor by tensor: it is kept on the host between its uses.
+
+        In training activations and gradients travel so, which nobody can keep where they are.
+        """
+        if not self._model.infers:
+            return False
+        to_host = self.copies.all.of("DtoH").of_size(SMALL_BYTES)
+        return there_and_back(self.copies.to_device.of_size(SMALL_BYTES), to_host, self._steps.count)
+
     @property
     def of_weights(self) -> bool:
-        """Whether what is sent is kept on the host for room: it could stay on the device."""
-        return self.piece_by_piece or self.whole_models
+        """Whether what is sent is kept on the host for room, or between its uses: it could stay on the device."""
+        return self.piece_by_piece or self.whole_models or self.there_and_back
 
     @fact
     def pinned_bandwidth(self) -> tuple[float, str]:

@@ -113,9 +113,8 @@ def clean(tables: Tables) -> Quarantine:
     for kind in timed:
         aside.take(tables, kind, tables[kind]["dur"] > _LONGEST_NS, "absurd-duration")
     _beyond_everything(tables, timed, aside)
-    for kind in timed:
-        if kind in _DEVICE:
-            aside.take(tables, kind, _past_successors(tables[kind]), "absurd-duration")
+    for kind, mask in _past_successors([(kind, tables[kind]) for kind in timed if kind in _DEVICE]):
+        aside.take(tables, kind, mask, "absurd-duration")
     for kind in timed:
         endless = unfinished(tables[kind])
         tables.count(kind, endless, "unfinished")
@@ -175,13 +174,21 @@ def _beyond_everything(tables: Tables, timed: list[Kind], aside: Quarantine) -> 
             host_end = max(host_end, int((tables[kind]["start"] + tables[kind]["dur"]).max()))
 
 
-def _past_successors(table: Table) -> Mask:
-    """Device work that ends past many later starts on its stream, and is far longer than anything else there."""
-    mask = np.zeros(len(table["start"]), dtype=bool)
+def _past_successors(tables: list[tuple[Kind, Table]]) -> list[tuple[Kind, Mask]]:
+    """Device work that ends past many later starts on its stream, and is far longer than anything else there.
+
+    Kernels and copies of a stream take turns: a copy may be too long for the kernels behind it while no copy follows.
+    """
+    if not tables:
+        return []
+    starts, durations, threads = (
+        np.concatenate([table[column] for _, table in tables]) for column in ("start", "dur", "thread")
+    )
+    mask = np.zeros(len(starts), dtype=bool)
     # All streams at once: to look through all rows for each takes minutes where there are 100,000.
-    order = np.lexsort((table["start"], table["thread"]))
-    for rows in np.split(order, np.flatnonzero(np.diff(table["thread"][order])) + 1):
-        start, dur = table["start"][rows], np.maximum(table["dur"][rows], 0)
+    order = np.lexsort((starts, threads))
+    for rows in np.split(order, np.flatnonzero(np.diff(threads[order])) + 1):
+        start, dur = starts[rows], np.maximum(durations[rows], 0)
         if len(rows) < _SUCCESSORS + 1:
             continue
         passed = np.searchsorted(start, start + dur) - np.arange(len(rows)) - 1
@@ -193,4 +200,5 @@ def _past_successors(table: Table) -> Mask:
             suspect |= (passed >= _SUCCESSORS) & (dur > _LONGER_THAN_OTHERS * others[-2])
         if suspect.sum() <= max(_SUCCESSORS, _OUT_OF_ORDER_RATIO * len(rows)):
             mask[rows[suspect]] = True
-    return mask
+    parts = np.split(mask, np.cumsum([len(table["start"]) for _, table in tables])[:-1])
+    return [(kind, part) for (kind, _), part in zip(tables, parts, strict=True)]

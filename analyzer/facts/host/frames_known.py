@@ -1,0 +1,33 @@
+"""Frames of Python whose doing is known by their name: compilers of single kernels, and waits for work of others."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+
+from analyzer.spans.arrays import BoolArray
+from analyzer.spans.labels import matching
+
+# Triton compiles a kernel at its first call with new types, sizes or constants, and tries the configurations of one that is tuned
+# (triton/compiler/compiler.py, triton/runtime/jit.py and autotuner.py).
+_COMPILES = re.compile(
+    r"(?:.*[/\\])?triton[/\\](?:compiler[/\\]compiler\.py\(\d+\): compile"
+    r"|runtime[/\\](?:jit\.py\(\d+\): _do_compile|autotuner\.py\(\d+\): _bench))$"
+)
+# A thread that takes what others hand over, and has nothing: queues of threads and processes, an event loop, a socket.
+_WAITS = re.compile(
+    r"(?:.*[/\\])?(?:queue\.py\(\d+\): get|multiprocessing[/\\]queues\.py\(\d+\): get|selectors\.py\(\d+\): select"
+    r"|socket\.py\(\d+\): (?:accept|recv_into)|zmq[/\\]\S*\.py\(\d+\): (?:poll|recv\w*))$"
+    r"|<method 'poll' of 'select\.(?:e?poll|devpoll)' objects>$"
+)
+
+
+def compiling(python: pd.DataFrame) -> BoolArray:
+    """Which frames compile a single kernel, shape (rows,)."""
+    return matching(python["name"], _COMPILES.match)
+
+
+def waiting(python: pd.DataFrame) -> BoolArray:
+    """Which frames wait for what another thread or process hands over, shape (rows,)."""
+    return matching(python["name"], _WAITS.match)

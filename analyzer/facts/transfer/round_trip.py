@@ -1,0 +1,33 @@
+"""Copies that go to the device and come back: what is kept on the host between its uses, as weights or a cache."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from analyzer.facts.transfer.copies import Copies
+
+# A batch and what a model makes of it share no more sizes than by chance, and have a few parts.
+_MIN_TENSORS = 8
+_MATCHING_PART = 0.8
+
+
+def there_and_back(to_device: Copies, to_host: Copies, steps: int) -> bool:
+    """Whether what is sent to the device comes back: most bytes of either way have a copy of equal size in the other.
+
+    Args:
+        to_device: Large copies to the device in the used steps.
+        to_host: Large copies to the host.
+        steps: How many used steps there are; a step has at least eight such tensors, or what is looked at is no state.
+    """
+    sent, back = _sizes(to_device), _sizes(to_host)
+    matched = sent & back
+    if sum(matched.values()) < _MIN_TENSORS * steps:
+        return False
+    both = sum(size * number for size, number in matched.items())
+    return all(both >= _MATCHING_PART * sum(size * number for size, number in one.items()) for one in (sent, back))
+
+
+def _sizes(copies: Copies) -> Counter[int]:
+    return Counter(copies.frame["size_bytes"].fillna(0).to_numpy(dtype=np.int64).tolist())
