@@ -22,6 +22,7 @@ from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import State
 from analyzer.rule import Rule
+from answering import ANSWERING
 from dialects import DIALECTS
 from expected import OF_SAMPLES, TABLE, Expected
 from healthy import HEALTHY, TRUE_OF_HEALTHY
@@ -39,7 +40,7 @@ ADDED = frozenset({("PG007", "repeated ids"), ("PG011", "torch 1.8")})
 # Torch 1.8 states nothing of the device, and so no peaks.
 GONE = frozenset({("PG009", "torch 1.8"), ("KE005", "torch 1.8"), ("KE009", "torch 1.8")})
 # All that may be said, each with worlds that have the property, and worlds that lack it.
-SAID = (*SAYINGS, *MECHANISMS, *ALIKE)
+SAID = (*SAYINGS, *MECHANISMS, *ALIKE, *ANSWERING)
 ABSTAINS = (State.CANNOT_TELL, State.NOT_APPLICABLE, State.SUPPRESSED)
 
 

@@ -137,8 +137,10 @@ def _by_pauses(case: Case) -> Verdict | None:
     stops = facts.time.pauses.collected | facts.time.pauses.isolated
     if facts.steps.ratio(stops.total_ns) < case.found.ratio / 2:
         return None
+    python = facts.time.pauses.collected or facts.time.known_activity(stops) is not None
+    share_of = share(facts.steps.ratio(stops.total_ns))
     text = (
-        f"Python-bound by pauses: for {share(facts.steps.ratio(stops.total_ns))} of the recorded time the program stops, in "
+        f"{'Python-bound' if python else 'Held up'} by pauses: for {share_of} of the recorded time the program stops, in "
         f"{facts.steps.count_with(stops)} of {facts.steps.count} steps; the others do not wait for it."
     )
     return case.says("python", text)

@@ -60,9 +60,7 @@ _IN_STALLS = (
     "between them its queue is filled, so launches are not what it waits for."
 )
 
-_IN_TURN = (
-    "Queue-bound: for {share} of the step the device waits its turn, while another one works on what comes before it."
-)
+_IN_TURN = "Queue-bound: for {share} of the step the device waits its turn: for another device of the process, at work."
 _WAIT_FOR_UNKNOWN = "launched work that waits for something the trace does not show"
 
 _LOSSES: dict[BoundBy, str] = {

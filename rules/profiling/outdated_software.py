@@ -60,12 +60,12 @@ META = RuleMeta(
     references=("https://github.com/pytorch/pytorch/releases",),
 )
 
-# The version that brought it, what it is, and whether only attention gains by it.
+# The version that brought it, what it is, and what alone gains by it.
 _TORCH = (
-    ((2, 0), "`torch.compile`", False),
-    ((2, 0), "optimizers with few launches by default", False),
-    ((2, 0), "fused attention", True),
-    ((2, 2), "FlashAttention-2 in `scaled_dot_product_attention`", True),
+    ((2, 0), "`torch.compile`", None),
+    ((2, 0), "optimizers with few launches by default", "updates"),
+    ((2, 0), "fused attention", "attention"),
+    ((2, 2), "FlashAttention-2 in `scaled_dot_product_attention`", "attention"),
 )
 _SOFTMAX = ("aten::softmax", "aten::_softmax", "softmax")
 # Compute capability (major, minor) and the first CUDA runtime that knows it, newest first.
@@ -82,7 +82,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if torch is None and runtime is None and before is None:
         yield cannot_tell("the trace states no versions; `advisor collect` records them")
         return
-    problems = [*_torch_lacks(torch, before, attends=_attends(facts)), *_cuda_lacks(facts, runtime)]
+    problems = [*_torch_lacks(torch, before, _has(facts)), *_cuda_lacks(facts, runtime)]
     if not problems:
         yield clear("the versions the trace states know this device and what is advised")
         return
@@ -102,20 +102,21 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _attends(facts: Facts) -> bool:
-    """Whether the program may compute attention: no op of the trace tells otherwise."""
+def _has(facts: Facts) -> set[str | None]:
+    """What the program may have that gains by a version: no op of the trace tells otherwise."""
     ops = facts.host.ops
-    return not len(ops.ops) or bool(ops.named(lambda name: "attention" in name or name in _SOFTMAX).any())
+    attends = not len(ops.ops) or bool(ops.named(lambda name: "attention" in name or name in _SOFTMAX).any())
+    return {None, *(["attention"] if attends else []), *([] if facts.model.infers else ["updates"])}
 
 
-def _torch_lacks(version: tuple[int, int] | None, before: tuple[int, int] | None, *, attends: bool) -> list[str]:
+def _torch_lacks(version: tuple[int, int] | None, before: tuple[int, int] | None, has: set[str | None]) -> list[str]:
     """What the version lacks; where it is not stated, what every version that writes such a file lacks."""
     if version is None and before is None:
         return []
     lacking = [
         text
-        for needed, text, of_attention in _TORCH
-        if (version < needed if version else before is not None and before <= needed) and (attends or not of_attention)
+        for needed, text, of in _TORCH
+        if (version < needed if version else before is not None and before <= needed) and of in has
     ]
     which = f"torch {version[0]}.{version[1]}" if version else "this torch"
     if version is None and before is not None:

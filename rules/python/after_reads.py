@@ -39,5 +39,5 @@ def sentence(facts: Facts, time: IntervalSet) -> str:
 
 
 def one_step_late(facts: Facts, time: IntervalSet) -> tuple[Advice, ...]:
-    """To use the values while the device works on the next step; empty where that does not help."""
-    return (_LATE,) if hidden(facts, time) else ()
+    """To use the values while the device works on the next step; empty where that does not help, or nothing need be copied."""
+    return (_LATE,) if hidden(facts, time) and not facts.transfer.there_and_back else ()

@@ -61,6 +61,7 @@ Norms per parameter belong to OP004. Where no step is marked and the trace is no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
@@ -164,6 +165,16 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
 
 
+# Ops that torch has for lists of tensors (aten/src/ATen/native/native_functions.yaml, `_foreach_*`), and what leads to them.
+_OF_LISTS = re.compile(
+    r"aten::(?:"
+    r"abs|add|addcdiv|addcmul|ceil|clamp_max|clamp_min|copy|cos|div|exp|expm1|floor|lerp|lgamma|log|log10|log1p|"
+    r"log2|max|maximum|minimum|mul|neg|norm|linalg_vector_norm|pow|reciprocal|round|rsqrt|sigmoid|sign|sin|sqrt|"
+    r"sub|tan|tanh|trunc|zero"
+    r")_?$"
+)
+
+
 def _saving(facts: Facts, loop: Loop) -> Saving:
     return experts_saving(facts, loop) if loop.calls_experts else saving_of(facts, loop)
 
@@ -185,12 +196,11 @@ def _fix(loop: Loop) -> tuple[Advice, ...]:
             "Where it is a moving average of the weights, as `mul_` and `add_` suggest.",
         )
         return (average, lists)
-    return (
-        lists,
-        Advice(
-            "python", "result = f(torch.stack(tensors))", "Where all have one shape: stack once, then one batched op."
-        ),
+    stacked = Advice(
+        "python", "result = f(torch.stack(tensors))", "Where all have one shape: stack once, then one batched op."
     )
+    of_lists = sum(_OF_LISTS.match(name) is not None for name in loop.unit)
+    return (lists, stacked) if 2 * of_lists >= len(loop.unit) else (stacked,)
 
 
 RULE = Rule(META, check, __doc__)

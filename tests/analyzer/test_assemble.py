@@ -257,9 +257,7 @@ def test_a_pause_in_one_step_is_not_said_of_all() -> None:
         at += dur
     found = document(builder).summary.verdict
     assert found.bound_by == "python"
-    assert found.text.startswith(
-        "Python-bound by pauses: for 83 % of the recorded time the program stops, in 1 of 8 steps"
-    )
+    assert found.text.startswith("Held up by pauses: for 83 % of the recorded time the program stops, in 1 of 8 steps")
 
 
 def test_an_idle_server_is_not_told_from_a_slow_program() -> None:

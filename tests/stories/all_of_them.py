@@ -51,6 +51,16 @@ SILENT: dict[str, str] = {
     "empty tensors filled": "no rule knows the fills of deterministic mode",
     "dense gradient of an embedding": "the update is named; no rule weighs a table's rows against those of a batch",
     "LoRA beside the layers": "no rule knows adapters; that launches are the limit, and where, is told",
+    "mask of a grammar sent blocking": "the copy and what follows it are 3 % of a pass, below the limits of the rules",
+    "cache swapped block by block": "that copies are many and small is told; no rule names the op of an extension that makes them",
+    "drafter without its graph": "that launches are the limit is told; no rule tells drafting from verifying in a pass",
+    "prompts before tokens": "the trace holds no queue: whether texts waited while a prompt was read is not recorded",
+    "text computed anew for each token": "no rule compares what a pass computes with what the one before it did",
+    "weights normalised for each chunk": "that launches are the limit is told; no rule knows what of an op's inputs are weights",
+    "edges of tiles, row by row": "the loop is found, its ops stand in the evidence; 10 % of the device's time is little",
+    "bmm in half on an Arc": "kernels of oneDNN have one name for all products; no rule names the op with most of the time",
+    "float16 on a CPU": "no rule knows which formats a CPU computes in",
+    "kernels of 2 passes of 32": "the trace cannot be the base of advice, which is told; no finding is then",
     "DPA-2, Adam by passes": "an update of 4 % of the busy time is below the limit of the rule",
 }
 

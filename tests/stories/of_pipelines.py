@@ -306,7 +306,7 @@ STORIES = (
     Story(
         "weights normalised for each chunk", "speech, vocoder", GITHUB + "vllm-project/vllm-omni/pull/7871",
         "weight norm is computed anew at each call: fold it once", _weights_normalised,
-        bound=("launch",), told=("~weight_norm",), never=("PR001", "GR006", "OP001", *OF_TRAINING),
+        bound=("launch",), told=("~weight_norm",), never=("PR001", "GR006", "OP001", "~zero_grad", "~optimizer", "DL001"),
     ),
     Story(
         "RNN-T decoded frame by frame", "speech, inference", GITHUB + "NVIDIA-NeMo/Speech/pull/7976",
@@ -357,8 +357,8 @@ STORIES = (
     Story(
         "masks encoded one by one", "segmentation, Jetson", GITHUB + "roboflow/inference/pull/2517",
         "two reads for each mask: encode a chunk of them at once", _masks_one_by_one,
-        bound=("sync", "launch", "python", "mixed"), told=("SY001|SY002|SY004|PY002",),
-        never=("PR001", "GR004", "XF001", "~PCIe", *OF_TRAINING),
+        bound=("sync", "launch", "python", "mixed"), told=("SY001|SY002|SY004|PY002|PY003",),
+        never=("PR001", "GR004", "XF001", "~PCIe", "~_foreach_", "~zero_grad", "~optimizer", "~backward"),
     ),
     Story(
         "TorchScript compiles in a call", "vision, torch 1.9", GITHUB + "pytorch/pytorch/issues/33354",

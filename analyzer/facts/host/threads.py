@@ -51,7 +51,7 @@ class HostActivity:
         Returns:
             The runtime frame plus `direction` (of the copy the call starts; NA else), `device_ns` (duration of that copy on the
             device, 0 else), and `blocking` (bool): whether the call makes the host wait for the device (hostblock of rules.md
-            2.0): synchronisations, calls that copy device to host, and copies that are synchronous by name. Host-to-device
+            2.0): synchronisations, calls that copy to the host and wait for it, those that are synchronous by name. Host-to-device
             calls are not blocking here, even where the runtime stages them: they are `transfer_call`, whose fix differs.
         """
         runtime, launched = self._trace.runtime, self._launched
@@ -61,7 +61,11 @@ class HostActivity:
         copied = pick_row(launched["row"].to_numpy(), started)
         directions = pd.Series(self._trace.copies["direction"].array.take(copied, allow_fill=True), index=runtime.index)
         synchronous = is_any(runtime["name"], *_SYNCHRONOUS)
-        blocking = is_any(runtime["kind"], "sync") | is_any(directions, "DtoH")
+        pinned = self._trace.copies["host_memory"].array.take(copied, allow_fill=True)
+        copied_ns = np.append(launched["end_ns"].to_numpy(), 0)[started]
+        # Into pinned memory the device copies by itself: the call that returns before it is done waits for nothing.
+        beside = is_any(pd.Series(pinned, index=runtime.index), "pinned") & (runtime["end_ns"].to_numpy() < copied_ns)
+        blocking = is_any(runtime["kind"], "sync") | (is_any(directions, "DtoH") & ~beside)
         blocking |= synchronous & ~is_any(directions, "HtoD")
         return runtime.assign(direction=directions, device_ns=device_ns, blocking=blocking)
 
@@ -104,19 +108,19 @@ class HostActivity:
         """When any thread is inside `what`."""
         return IntervalSet.union(self._by_thread[what].values())
 
-    def after_blocking(self, thread: int, kernel_starts: np.ndarray[tuple[int], np.dtype[np.int64]]) -> IntervalSet:
-        """From the end of each blocking call of a thread to the first kernel that starts later.
+    def after_blocking(self, thread: int, refilled: Int64Array) -> IntervalSet:
+        """From the end of each blocking call of a thread until the device has work again.
 
         Args:
             thread: The thread.
-            kernel_starts: Starts of the device's kernels, sorted.
+            refilled: When the device has work again, sorted.
         """
         ends = self._blocking_ends.get(thread, _NO_TIMES)
-        if not len(kernel_starts):
+        if not len(refilled):
             return EMPTY
-        index = np.searchsorted(kernel_starts, ends, side="left")
-        exists = index < len(kernel_starts)
-        return IntervalSet(ends[exists], kernel_starts[index[exists]])
+        index = np.searchsorted(refilled, ends, side="left")
+        exists = index < len(refilled)
+        return IntervalSet(ends[exists], refilled[index[exists]])
 
     def own_work(self, thread: int, within: IntervalSet) -> IntervalSet:
         """Ops of a thread that compute on the host, in those intervals in which they take a millisecond or more together.

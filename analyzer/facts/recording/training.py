@@ -22,7 +22,8 @@ _OF_TRAINING = re.compile(
 # FlashAttention name its ops and kernels so), integer weights and packed ones, without gradients, TensorRT, ONNX Runtime.
 _OF_SERVING = re.compile(
     r".*(?i:reshape_and_cache|concat_and_cache|paged_?(?:attention|kv)|kv_?cache|(?<![a-z])batch_?decode|masked_multihead_attention)"
-    r"|quantized::|(?:mkldnn_)?prepacked::|aten::_weight_int\dpack_mm|tensorrt::execute_engine|(?:void )?(?:tensorrt_llm|trtllm|onnxruntime)::"
+    r"|quantized::|(?:mkldnn_)?prepacked::|aten::_weight_int\dpack_mm|tensorrt::execute_engine"
+    r"|(?:void )?(?:tensorrt_llm|trtllm|onnxruntime)::"
 )
 # Frames of a loop that generates text; ranges as servers open them.
 _GENERATES = re.compile(

@@ -15,10 +15,14 @@ import pandas as pd
 from analyzer.cause_names import CAUSES
 from analyzer.facts.device.activity import DeviceActivity
 from analyzer.facts.host.threads import HostActivity
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
+
+# A batch has a few parts, at most some dozens, which are sent before the first kernel.
+_PARTS_OF_A_BATCH = 32
 
 
 class Waterfall(msgspec.Struct, frozen=True):
@@ -108,7 +112,7 @@ def device_waterfall(
     idle = divider.left
     overhead = IntervalSet.of_rows(trace.overhead)
     divider.take("unexplained", overhead)
-    kernel_starts = np.sort(trace.kernels["start_ns"].to_numpy()[trace.kernels["device"].to_numpy() == activity.device])
+    refilled = _refilled(trace, activity.device)
     # Where no op was recorded, silence on a thread does not mean Python.
     between_ops = "python" if len(trace.ops) else "unexplained"
     gaps = _gaps_by_issuer(idle, activity.device, launched, work, main)
@@ -121,10 +125,10 @@ def device_waterfall(
     others = launched[launched["device"].to_numpy() != activity.device]
     for thread, part in parts.items():
         if thread != main:
-            _divide_by_thread(part, host, thread, kernel_starts, others)
+            _divide_by_thread(part, host, thread, refilled, others)
     divider.give_back(parts.values())
     if main is not None:
-        _divide_by_thread(divider, host, main, kernel_starts, others)
+        _divide_by_thread(divider, host, main, refilled, others)
     divider.take(between_ops, divider.left)
     divider.take("unexplained", window)
     return Waterfall(divider.owners(), window)
@@ -134,10 +138,18 @@ def _divide_by_thread(
     divider: _Divider,
     host: HostActivity,
     thread: int,
-    kernel_starts: np.ndarray[tuple[int], np.dtype[np.int64]],
+    refilled: Int64Array,
     others: pd.DataFrame,
 ) -> None:
-    """Books what one thread is doing, first match wins; `others` is what threads launched on other devices."""
+    """Books what one thread is doing, first match wins.
+
+    Args:
+        divider: What is left.
+        host: Host activity.
+        thread: The thread.
+        refilled: When the device has work again, sorted; see `_refilled`.
+        others: What threads launched on other devices.
+    """
     during: Callable[[str], IntervalSet] = lambda what: host.during(what, thread)  # noqa: E731
     _take_collections(divider, host, thread)
     divider.take("input", during("input"))
@@ -148,7 +160,7 @@ def _divide_by_thread(
     divider.take("sync", during("blocking"))
     # The run-ahead a wait destroyed: after it the host must issue again what it could have issued before. Only slices in which
     # the thread works for the device count, not what it does on its own account: Python, or ops that compute on the host.
-    caught_up = host.after_blocking(thread, kernel_starts)
+    caught_up = host.after_blocking(thread, refilled)
     busy_issuing = _inside(divider.left & caught_up, during("ops"), during("calls")) - during("transfer_call")
     if busy_issuing:
         divider.take("sync", busy_issuing - host.own_work(thread, caught_up))
@@ -159,6 +171,17 @@ def _divide_by_thread(
     divider.take("launch", during("launch"))
     # A call outside any op (a query, an event record) is host work for the device like an op's own.
     divider.take("framework", _inside(divider.left, during("ops"), during("calls"), during("collectives")))
+
+
+def _refilled(trace: Trace, device: int) -> Int64Array:
+    """Starts of kernels, and of copies behind so many that they are the work itself and no batch before it, sorted."""
+    kernels, copies = (
+        np.sort(frame["start_ns"].to_numpy()[frame["device"].to_numpy() == device])
+        for frame in (trace.kernels, trace.copies)
+    )
+    before = np.searchsorted(kernels, copies)
+    place = np.arange(len(copies)) - np.searchsorted(before, before)
+    return np.sort(np.concatenate([kernels, copies[place >= _PARTS_OF_A_BATCH]]))
 
 
 def _inside(part: IntervalSet, *sets: IntervalSet) -> IntervalSet:
