@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from analyzer.facts import Facts
 from analyzer.finding import Advice
-from analyzer.spans.labels import distinct_texts
 
 _PIECES = (
     " They take turns with kernels: weights or activations that are kept on the host for room, as offloading does, or samples that "
@@ -22,8 +19,6 @@ _BACK = (
     " As much comes back, in tensors of the same sizes: what is kept on the host between its uses, weights or a cache of keys and "
     "values; no batch."
 )
-# microsoft/onnxruntime: kernels of its CUDA provider are in this namespace.
-_ONNX_RUNTIME = re.compile(r"(?:void )?onnxruntime::")
 
 
 def what_is_sent(facts: Facts) -> str:
@@ -81,7 +76,6 @@ def keep_on_device(facts: Facts) -> tuple[Advice, ...]:
 
 def _kept(facts: Facts) -> tuple[Advice, ...]:
     """What goes to and fro stays where it is used."""
-    by_onnx = any(_ONNX_RUNTIME.match(name) for name in distinct_texts(facts.trace.kernels["name"]))
     binding = Advice(
         "python",
         "binding = session.io_binding()\n"
@@ -102,7 +96,7 @@ def _kept(facts: Facts) -> tuple[Advice, ...]:
         "Where the card has no room: send weights layer by layer from pinned memory on a stream of their own, and do not copy them "
         "back: the host has them already.",
     )
-    return (binding,) if by_onnx else (resident, in_parts)
+    return (binding,) if facts.recording.onnx_runtime else (resident, in_parts)
 
 
 def _computed_there(name: str) -> tuple[Advice, ...]:

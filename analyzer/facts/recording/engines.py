@@ -25,6 +25,13 @@ _SIGNS = (
         ),
     ),
 )
+# microsoft/onnxruntime: kernels of its CUDA provider are in this namespace.
+_ONNX_RUNTIME = re.compile(r"(?:void )?onnxruntime::")
+
+
+def onnx_runtime(trace: Trace) -> bool:
+    """Whether ONNX Runtime computes on the device: its kernels are launched beside torch."""
+    return any(_ONNX_RUNTIME.match(name) for name in distinct_texts(trace.kernels["name"]))
 
 
 def serving_engine(trace: Trace) -> str | None:
