@@ -52,6 +52,13 @@ def in_memory(facts: Facts) -> Advice:
             f"{_once(facts)}\nloader = DataLoader(samples, ..., collate_fn=loader.collate_fn)",
             f"{where}: a list of samples is a data set too, whatever a sample is; the step only puts batches together.",
         )
+    if facts.recording.collected.dataset_name == "TensorDataset" and _has_all(facts):
+        return Advice(
+            "diff",
+            "-for batch in loader:\n+data = dataset.tensors\n"
+            "+for index in torch.randperm(len(dataset)).split(batch_size):\n+    batch = [part[index] for part in data]",
+            f"{where}, and tensors already: the loader takes them apart and puts them together again.",
+        )
     return Advice(
         "python",
         f"{_once(facts)}\n"

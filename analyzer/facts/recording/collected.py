@@ -30,6 +30,7 @@ class Collected(msgspec.Struct, frozen=True):
         pin_memory: `pin_memory` of the loader.
         batch_size: Samples a batch.
         whole_batches: Whether the data set makes whole batches, which the loader only hands on (`batch_size=None`).
+        dataset_name: Class of the data set; None where nobody recorded it.
         dataset_length: Samples in the data set.
         dataset_bytes: Samples times bytes of one sample as a tensor.
         profiled_step_ns: Median step time with the profiler on, its start and stop left out.
@@ -70,6 +71,7 @@ class Collected(msgspec.Struct, frozen=True):
     pin_memory: bool | None
     batch_size: int | None
     whole_batches: bool
+    dataset_name: str | None
     dataset_length: int | None
     dataset_bytes: int | None
     profiled_step_ns: int | None
@@ -151,6 +153,7 @@ def collected(meta: Meta) -> Collected:
         pin_memory=loader["pin_memory"] if isinstance(loader.get("pin_memory"), bool) else None,
         batch_size=_int(loader.get("batch_size")) or _int(top.get("batch_size")),
         whole_batches="batch_size" in loader and loader["batch_size"] is None and bool(_int(top.get("batch_size"))),
+        dataset_name=_text(dataset.get("name")),
         dataset_length=length,
         dataset_bytes=length * size if length is not None and size is not None else None,
         profiled_step_ns=_int(top.get("profiled_step_ns")),

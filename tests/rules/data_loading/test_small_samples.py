@@ -57,6 +57,14 @@ def test_fires_with_the_loaders_time_as_bound() -> None:
     )
 
 
+@pytest.mark.parametrize(("name", "made"), [("TensorDataset", False), ("Spectra", True)])
+def test_tensors_are_not_made_of_samples_again(name: str, made: bool) -> None:
+    known = SMALL | {"dataset": {"length": 60_000, "sample_bytes": 3_136, "name": name}}
+    code = judged(RULE, world(advisor=known)).finding.fix[0].code
+    assert ("dataset.tensors" in code) is not made
+    assert ("dataset[index] for index" in code) is made
+
+
 def test_surer_where_the_size_of_the_data_is_known() -> None:
     found = judged(RULE, world(advisor=SMALL))
     assert found.confidence is Confidence.HIGH
