@@ -103,6 +103,8 @@ def test_complement_and_clip() -> None:
     assert one.complement(20, 30).pairs() == [(20, 30)]
     assert one.clip(2, 6).pairs() == [(2, 3), (5, 6)]
     assert one.clip(9, 9).pairs() == []
+    # What lies inside as a whole is not copied.
+    assert one.clip(0, 20) is one
 
 
 def test_scaled_keeps_starts_and_shrinks_lengths() -> None:

@@ -163,7 +163,7 @@ class FrameBuilder:
                 "sequence": nullable(table, "sequence"),
                 **{name: self._raw(table.get(name, empty)) for name in _RAW_INPUTS},
                 "stated_flops": figures(table.get("stated_flops", empty), self._texts),
-                "stated_bytes": figures(table.get("stated_gigabytes", empty), self._texts) * 1e9,
+                "stated_bytes": thrifty(figures(table.get("stated_gigabytes", empty), self._texts) * 1e9),
                 **({} if kind is Kind.OP else message(table, empty)),
             }
 

@@ -11,7 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from traces.reader.columns.columns import Columns
 from traces.reader.columns.growing import Growing, of_rows, thrifty
+from traces.reader.events import Args, Event
+from traces.reader.frames.builder import FrameBuilder
+from traces.reader.mend.repairs import Repairs
 
 _VALUES = {
     "int64": st.sampled_from([0, 1, -1, 2**63 - 1, -(2**63)]),
@@ -90,3 +94,24 @@ def test_rows_of_one_value_are_that_value() -> None:
     rows = np.array([3, 1, 1])
     assert of_rows(thrifty(np.full(5, 2)), rows).strides == (0,)
     assert of_rows(np.arange(5), rows).tolist() == [3, 1, 1]
+
+
+def test_what_no_op_states_takes_no_memory() -> None:
+    repairs = Repairs("made.json")
+    columns = Columns(repairs)
+    for run in range(0, 8_000, 2_000):
+        columns.add(
+            [
+                Event("X", "cpu_op", "aten::mm", 42, n % 2, ts=5.0 * n, dur=3.0 + n % 7, args=Args(external_id=n))
+                for n in range(run, run + 2_000)
+            ]
+        )
+    columns.finish()
+    # Thread, start, duration and id of each; room to grow beside.
+    assert columns.held_bytes / columns.events < 1.2 * (4 + 8 + 8 + 8)
+    ops = FrameBuilder(columns, repairs).frames()["ops"]
+    assert len(ops) == 8_000
+    alone = {name for name in ("process", "stated_flops", "stated_bytes") if ops[name].to_numpy().strides == (0,)}
+    assert alone == {"process", "stated_flops", "stated_bytes"}
+    assert ops["sequence"].isna().all()
+    assert ops["external_id"].tolist() == list(range(8_000))
