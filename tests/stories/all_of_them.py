@@ -10,6 +10,7 @@ from collections import Counter
 from stories import (
     of_answering,
     of_first_sight,
+    of_further_training,
     of_guides,
     of_kernels,
     of_many,
@@ -40,6 +41,7 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "Apple, CPUs, fields of their own": of_many_fields.STORIES,
     "updates": of_updates.STORIES,
     "training": of_training.STORIES,
+    "further training": of_further_training.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 
