@@ -50,6 +50,8 @@ APIS = (
     _api(r"clip_grad_norm_\(.*foreach=True", (2, 0)),
     _api(r"_foreach_norm", (1, 12)),
     _api(r"_foreach_lerp_", (2, 0)),
+    _api(r"_foreach_copy_", (2, 1)),
+    _api(r"\.to_local\(", (2, 0)),
     # The compiler and graphs.
     _api(r"torch\.compile\b", (2, 0)),
     _api(r"torch\.compile\([^)]*dynamic=", (2, 0)),

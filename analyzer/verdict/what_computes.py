@@ -88,8 +88,8 @@ def _last_resort(facts: Facts, computing_ns: int) -> str:
 
 def _op_alone(facts: Facts) -> str:
     """The op that takes a third of a CPU's steps or more, where it is none that models are made of."""
-    longest = facts.kernels.longest_op
-    if longest is None or longest.matrix or facts.steps.ratio(longest.ns) < _STANDS_OUT:
+    longest = facts.kernels.longest_besides
+    if longest is None or facts.steps.ratio(longest.ns) < _STANDS_OUT:
         return _update_alone(facts)
     return f"The op `{longest.name[:_NAME_LENGTH]}` alone takes {share(min(facts.steps.ratio(longest.ns), 1.0))}."
 

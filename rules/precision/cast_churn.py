@@ -104,7 +104,25 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
+def _of_updates(facts: Facts) -> bool:
+    """Whether most conversions are launched between a backward pass and the end of the update behind it: copies of gradients."""
+    launched = facts.kernels.named.frame["launch_start_ns"].to_numpy()[facts.kernels.casts.rows]
+    known = launched[launched == launched].astype("int64")
+    return 2 * int(facts.model.before_updates.contains(known).sum()) > len(launched)
+
+
+_IN_LISTS = Advice(
+    "diff",
+    "-for master, weight in zip(masters, weights):\n-    master.grad = weight.grad.float()\n"
+    "+torch._foreach_copy_([master.grad for master in masters], [weight.grad for weight in weights])",
+    "Most are launched between the backward pass and the update, as for an optimizer that keeps weights in 32 bits: one call "
+    "copies them all, into tensors that stay. The same for the way back.",
+)
+
+
 def _fix(facts: Facts) -> tuple[Advice, ...]:
+    if _of_updates(facts):
+        return (_IN_LISTS,)
     inputs = Advice(
         "diff", "-output = model(x.float())\n+output = model(x)", "Look for `.float()` and `.to(...)` inside the model."
     )

@@ -54,6 +54,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
+from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import share
@@ -103,6 +104,10 @@ _FIXES = {
 }
 
 
+# Of these no mask tells what is selected.
+_WITHOUT_MASK = ("bincount", "repeat_interleave", "unique")
+
+
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when ops with data-dependent shapes own `min_ratio` of the used steps, or leave `behind_ratio` idle behind."""
     calls = facts.sync.waits.of("shape")
@@ -125,9 +130,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         calls,
         "shape",
         f"the size of the result of `{name}` depends on values on the device",
-        (*special, _MASKED_RUN if facts.model.infers else _MASKED),
+        # What nothing selects by a mask is not to be multiplied by one.
+        special if special and _alone(calls) else (*special, _MASKED_RUN if facts.model.infers else _MASKED),
         "Record again: no device-to-host copy below these ops; the share of SY004 should fall below 2 %.",
     )
+
+
+def _alone(calls: WaitingCalls) -> bool:
+    """Whether all the ops that wait are of kinds with fixes of their own, of which none selects by a mask."""
+    return all(any(key in op for key in _WITHOUT_MASK) for op in set(calls.frame["op"]))
 
 
 RULE = Rule(META, check, __doc__)

@@ -11,6 +11,7 @@ from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.verdict import Evidence, verdict, verdict_of
 from builders import TraceBuilder
+from clocked import Clocked
 from rules import RULES
 from sayings import explained
 from traces.trace import Trace
@@ -454,3 +455,14 @@ def test_the_op_that_most_of_the_dispatch_is_is_named(op: str | None, each: floa
     found = verdict_of(_dispatching(op, each), DISPATCHING)
     assert found.bound_by == "launch"
     assert found.text.endswith(words)
+
+
+@pytest.mark.parametrize(("each", "named"), [(150_000, True), (60_000, False)])
+def test_an_op_of_a_cpu_is_named_beside_products(each: float, named: bool) -> None:
+    world = Clocked(None)
+    for _ in world.steps(3):
+        for _ in range(30):
+            world.host_op("aten::conv2d/aten::convolution/aten::_convolution/aten::mkldnn_convolution", 15_000)
+        for _ in range(2):
+            world.host_op("aten::argmax", each)
+    assert ("`aten::argmax` alone takes" in explained(world).summary.verdict.text) is named

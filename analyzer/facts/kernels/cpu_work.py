@@ -72,8 +72,15 @@ class OwnTime(msgspec.Struct, frozen=True):
     matrix: bool
 
 
-def longest_op(trace: Trace, steps: Steps, host: HostFacts) -> OwnTime | None:
-    """Measures it; None where the thread runs no op in the used steps."""
+def longest_op(trace: Trace, steps: Steps, host: HostFacts, *, products: bool = True) -> OwnTime | None:
+    """Measures it; None where the thread runs no op in the used steps.
+
+    Args:
+        trace: The trace.
+        steps: The steps.
+        host: What the threads of the host do.
+        products: Whether ops that multiply matrices count.
+    """
     ops, parent = trace.ops, host.ops.parent
     dur = ops["dur_ns"].to_numpy(np.int64)
     inner = parent != np.arange(len(parent))
@@ -83,6 +90,10 @@ def longest_op(trace: Trace, steps: Steps, host: HostFacts) -> OwnTime | None:
     if not here.any():
         return None
     total = ops[here].assign(own_ns=own[here]).groupby("name", observed=True)["own_ns"].sum()
+    if not products:
+        total = total[[_MATRIX.match(str(name)) is None for name in total.index]]
+        if not len(total):
+            return None
     name = str(total.idxmax())
     return OwnTime(name, int(total.max()), _MATRIX.match(name) is not None)
 

@@ -57,6 +57,11 @@ class KernelFacts(Section):
         return longest_op(self.trace, self._steps, self._host)
 
     @fact
+    def longest_besides(self) -> OwnTime | None:
+        """The same of ops that multiply no matrices."""
+        return longest_op(self.trace, self._steps, self._host, products=False)
+
+    @fact
     def instance_norms(self) -> int:
         """How many instance norms run in the used steps: torch 2 has no channels-last kernel for them (its issue 59168)."""
         ops = self.trace.ops
