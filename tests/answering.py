@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builders import CUDA_DEVICE, TraceBuilder
 from clocked import Clocked
-from sayings import Saying, explained, found
+from sayings import Saying, advised, explained, found
 from stories.models import ADD, NVJET, layers
 
 _COMPILES = ("triton/runtime/jit.py(591): run", "triton/compiler/compiler.py(318): compile")
@@ -84,6 +84,28 @@ def _copy_of(*, longer_us: float, kernels: int) -> TraceBuilder:
     return world
 
 
+def _products(*ops: str) -> TraceBuilder:
+    """Steps of products by one kernel, which so many ops launch in turn."""
+    world = Clocked()
+    for _ in world.steps(4):
+        for place in range(40):
+            world.kernel_of(ops[place % len(ops)], "gemm_kernel", 300)
+        world.kernel_of("aten::relu", ADD, 30)
+    return world
+
+
+def _decoding(*, single: int) -> TraceBuilder:
+    """Passes of an engine that are a replayed graph, with so many kernels launched one by one behind it."""
+    world = Clocked(marks=False)
+    for _ in range(8):
+        with world.inside("execute_context_0(0)_generation_4(4)"):
+            world.graph([(NVJET, 20)] * 60)
+            for _ in range(single):
+                world.kernel_of("aten::linear/aten::mm", NVJET, 3, host=16)
+            world.copied("DtoH", 64)
+    return world
+
+
 def _bound(builder: TraceBuilder) -> str:
     return explained(builder).summary.verdict.text.partition(":")[0]
 
@@ -94,6 +116,10 @@ def _in_turn(**how: bool) -> bool:
 
 def _compiles(*frames: str) -> bool:
     return found("GR003", _late_kernels(*frames)) is not None
+
+
+def _left_out(single: int) -> bool:
+    return advised("ID001", _decoding(single=single), "capture that part")
 
 
 def _waits(builder: TraceBuilder) -> bool:
@@ -110,6 +136,7 @@ def _set_aside(builder: TraceBuilder) -> bool:
 
 
 _LOOP = ("asyncio/base_events.py(1922): _run_once", "selectors.py(451): select")
+_BOTH = ("aten::linear/aten::mm", "aten::matmul/aten::bmm")
 _GET = ("queue.py(154): get", "threading.py(355): wait")
 
 ANSWERING = (
@@ -127,6 +154,10 @@ ANSWERING = (
     Saying("what is sent comes back", "ten of equal size", True, lambda: _brought_back(_to_and_fro(back=4 << 20))),
     Saying("what is sent comes back", "ten of another size", False, lambda: _brought_back(_to_and_fro(back=1 << 20))),
     Saying("what is sent comes back", "in training", False, lambda: _brought_back(_to_and_fro(back=4 << 20, trains=True))),
+    Saying("ops share a kernel", "two", True, lambda: "aten::bmm" in explained(_products(*_BOTH)).summary.verdict.text),
+    Saying("ops share a kernel", "one", False, lambda: "aten::mm" in explained(_products(_BOTH[0])).summary.verdict.text),
+    Saying("graphs leave kernels out", "400 beside them", True, lambda: _left_out(400)),
+    Saying("graphs leave kernels out", "none", False, lambda: _left_out(0)),
     Saying("a copy is too long", "300 ms over 40 kernels", True, lambda: _set_aside(_copy_of(longer_us=300_000, kernels=40))),
     Saying("a copy is too long", "300 ms, nothing behind", False, lambda: _set_aside(_copy_of(longer_us=300_000, kernels=0))),
     Saying("a copy is too long", "10 us over 40 kernels", False, lambda: _set_aside(_copy_of(longer_us=10, kernels=40))),

@@ -9,7 +9,7 @@ import numpy as np
 from analyzer.facts import Facts
 from analyzer.facts.host.ops import pick_row
 from analyzer.facts.kernels.names import POINTWISE_FAMILIES
-from analyzer.spans.arrays import BoolArray
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
@@ -115,7 +115,33 @@ def _alone(facts: Facts, computing_ns: int) -> str:
     function = (match.group(2) if match else name)[:_NAME_LENGTH]
     op = _launched_by(facts, rows, name)
     launched = f", launched by `{op[:_NAME_LENGTH]}`" if op and op.rpartition("::")[2] not in function else ""
+    if not op and total_ns >= _OF_ONE_OP * computing_ns:
+        launched = _most_of_it(facts, rows, name)
     return f"the kernel `{function}` alone {share(min(total_ns / computing_ns, 1.0))}{launched}"
+
+
+def _most_of_it(facts: Facts, rows: BoolArray, name: str) -> str:
+    """The two ops that take most of a kernel with one name for the work of several, as oneDNN's; empty where there is one op."""
+    code, dur = _ops_of(facts, rows, name)
+    distinct, totals = np.unique(code, return_inverse=True)
+    if len(distinct) < 2:
+        return ""
+    times = np.bincount(totals, weights=dur)
+    names = distinct_texts(facts.host.ops.ops["name"])
+    first, second = (
+        f"{share(times[place] / times.sum())} {{}}in `{str(names[distinct[place]])[:_NAME_LENGTH]}`"
+        for place in np.argsort(-times, kind="stable")[:2]
+    )
+    return f", {first.format('of that ')} and {second.format('')}"
+
+
+def _ops_of(facts: Facts, rows: BoolArray, name: str) -> tuple[Int64Array, Int64Array]:
+    """Of the kernels with a name that ops launched, the code of the op's name, and how long each takes."""
+    frame = facts.kernels.named.frame
+    code = pick_row(codes_of(facts.host.ops.ops["name"]).astype(np.int64), frame["op"].to_numpy())[rows]
+    named = (frame["name"] == name).to_numpy()[rows]
+    dur = frame["dur_ns"].to_numpy()[rows]
+    return code[named & (code >= 0)], dur[named & (code >= 0)]
 
 
 def _launched_by(facts: Facts, rows: BoolArray, name: str) -> str:

@@ -20,6 +20,13 @@ _MANY_LAUNCHES = 20
 _WORTH_NAMING = 0.02
 
 
+_BESIDE_GRAPHS = Advice(
+    "text",
+    "Graphs are replayed here, and these kernels are launched one by one beside them: capture that part in a graph as well. Of an "
+    "engine it may be a draft model, the sampler, or passes larger than those captured; its log says what it captures.",
+)
+
+
 def feed_faster(facts: Facts) -> tuple[Advice, ...]:
     """Fewer or cheaper launches, cheapest change first."""
     updates = _updates(facts)
@@ -28,6 +35,8 @@ def feed_faster(facts: Facts) -> tuple[Advice, ...]:
     fixes = [*_own_buffers(facts), larger_batch(facts)]
     if not facts.model.repetition.graphs:
         fixes.append(replay_as_graph(facts))
+    else:
+        fixes.append(_BESIDE_GRAPHS)
     if facts.model.optimizing.style == "for-loop" and facts.model.optimizing.class_name in FUSED_CLASSES:
         fixes.append(Advice("diff", "+    fused=True,   # in the optimizer's arguments", "See OP001."))
     by_hand = capture_by_hand(facts)

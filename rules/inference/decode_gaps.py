@@ -115,7 +115,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(
             claims=gaps.time, basis="idle time between passes that decode; what the next one needs from the host stays"
         ),
-        fix=(*((ahead,) if ahead is not None else (_OWN_LOOP,)), replay_as_graph(facts)),
+        fix=(
+            *((ahead,) if ahead is not None else (_OWN_LOOP,)),
+            *(() if facts.model.repetition.graphs else (replay_as_graph(facts),)),
+        ),
         verify="Record again: less idle time between passes that decode, more tokens per second.",
         steps_seen=facts.steps.count_with(gaps.time),
         confidence=Confidence.MEDIUM if found.source != "kernels that only decoding has" else Confidence.LOW,

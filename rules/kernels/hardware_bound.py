@@ -158,7 +158,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         severity_cap=Severity.INFO,
-        caveats=("A kernel that runs may still use the device poorly: a profiler of kernels (Nsight Compute) tells.",),
+        caveats=(
+            "A kernel that runs may still use the device poorly: its maker's profiler (Nsight Compute, rocprof, VTune) tells.",
+        ),
     )
 
 
