@@ -70,14 +70,21 @@ def sequence(loop: Loop) -> str:
 
 def what(facts: Facts, loop: Loop) -> str:
     """How often it repeats, where, and what it takes."""
-    per_step = loop.repeats / max(loop.steps_seen, 1)
     backward = loop.backward.total_ns
     also = f" and {duration(facts.steps.per_step(backward))} in its backward pass" if backward else ""
     same = "much the same" if loop.varies else "the same"
     return (
-        f"{same} {count(len(loop.unit), 'op')} (`{sequence(loop)}`) run {per_step:,.0f} times in a row {_WHERE[loop.phase]}, "
+        f"{same} {count(len(loop.unit), 'op')} (`{sequence(loop)}`) run {_how_often(facts, loop)} {_WHERE[loop.phase]}, "
         f"which takes {duration(facts.steps.per_step(loop.forward.total_ns))}{also} of {facts.steps.each} on the host"
     )
+
+
+def _how_often(facts: Facts, loop: Loop) -> str:
+    """`60 times in a row`, or `60 times in a row, 4 times a step,` where other ops come between."""
+    runs = round(loop.runs / max(loop.steps_seen, 1))
+    if runs <= 1:
+        return f"{loop.repeats / max(loop.steps_seen, 1):,.0f} times in a row"
+    return f"{loop.repeats / loop.runs:,.0f} times in a row, {count(runs, 'time')} {facts.steps.a_unit},"
 
 
 def evidence(facts: Facts, loop: Loop) -> tuple[Evidence, ...]:

@@ -43,6 +43,20 @@ def test_fires_on_the_cpu_with_all_but_one_repetition() -> None:
     assert "_foreach_lerp_" in found.finding.fix[0].code
 
 
+def test_rows_with_other_ops_between_them_are_no_single_row() -> None:
+    builder = TraceBuilder(None)
+    for number in range(4):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for index in range(240):
+            # An op of another kind after each sixty.
+            builder.op(UNIT[index % 2], at + index * 10 + index // 60 * 20, 8)
+        for place in range(1, 4):
+            builder.op("aten::sort", at + place * 600 + (place - 1) * 20, 20)
+        builder.op("aten::linear", at + 2_500, STEP - 2_500)
+    assert "run 30 times in a row, 4 times a step, in the step" in judged(RULE, builder).finding.why
+
+
 def test_on_a_device_only_where_launches_limit_the_step() -> None:
     assert run(RULE, world(device="cuda", tensors=160)).state is State.FIRED
     result = run(RULE, world(device="cuda", tensors=160, lead=500))
