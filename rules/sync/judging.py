@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.facts.sync.waiting_calls import WaitingCalls
-from analyzer.finding import Advice, Bar, Bars, Column, Evidence, Finding, Saving, Table
+from analyzer.finding import Advice, Bar, Bars, Column, Confidence, Evidence, Finding, Saving, Table
 from analyzer.rule import Threshold
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import count, duration, share
@@ -29,6 +29,10 @@ BEHIND_RATIO = Threshold(
     0.05,
     "ratio",
     "5 % of the step, from which a wait is worth a note: the idle time lies behind the calls, where other causes have a part",
+)
+_MAY_WAIT = (
+    "Behind these calls the host is outside any op. Where it waits there itself, as for data that other processes prepare too "
+    "slowly, the data comes when it comes: then these calls cost nothing."
 )
 _MAX_ROWS = 5
 # As long as this a wait is seen in any viewer, and asked about.
@@ -84,6 +88,7 @@ def finding(
     # What lies inside the calls is the smaller part: then it is what they leave behind that is told.
     leaves = 2 * idle.total_ns < behind.total_ns
     claims = behind if leaves else idle | copied
+    unseen = leaves and _unseen(facts, behind)
     line = facts.sync.line_of(calls)
     because = (
         f"because the host waited{named(line)} until it was done, and had queued nothing behind"
@@ -107,9 +112,16 @@ def finding(
         verify=verify,
         steps_seen=facts.steps.count_with(claims),
         evidence=_evidence(facts, calls),
+        confidence=Confidence.MEDIUM if unseen else Confidence.HIGH,
         location=location(line),
-        caveats=caveats,
+        caveats=(_MAY_WAIT, *caveats) if unseen else caveats,
     )
+
+
+def _unseen(facts: Facts, behind: IntervalSet) -> bool:
+    """Whether most of what the host does behind the calls lies outside any op, and no stack says what it is."""
+    outside = facts.time.waterfall.owned("python") & behind
+    return not facts.host.stacks.known and 2 * outside.total_ns > behind.total_ns
 
 
 def _doing(facts: Facts, idle: IntervalSet, copied: IntervalSet) -> str:

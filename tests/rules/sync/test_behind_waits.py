@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.finding import State
+from analyzer.finding import Confidence, State
 from analyzer.rule import Rule
 from clocked import Clocked
 from rules.sync.dynamic_shape import RULE as SHAPE
@@ -21,7 +21,7 @@ def world(kind: str = "scalar", *, refill: str = "small ops", kernels: float = 4
 
     Args:
         kind: What waits.
-        refill: What the host does first in a step, for about 0.9 ms: small ops, or waiting for a batch.
+        refill: What the host does first in a step, for about 0.9 ms: small ops, waiting for a batch, or nothing that was recorded.
         kernels: Of the small ops, microseconds.
         waits: Whether the host waits at all.
     """
@@ -30,6 +30,9 @@ def world(kind: str = "scalar", *, refill: str = "small ops", kernels: float = 4
         if refill == "small ops":
             for _ in range(30):
                 built.kernel_of("aten::add", ADD, kernels, host=28)
+        elif refill == "nothing seen":
+            built.idle(900)
+            built.kernel_of("aten::add", ADD, kernels)
         else:
             built.load(900, workers=2)
             built.kernel_of("aten::add", ADD, kernels)
@@ -51,6 +54,16 @@ def test_what_the_host_does_late_is_told(kind: str) -> None:
     # 29 launches of 29 us less kernels of 4 us, in all steps but the first; and up to 80 us until the first of them.
     late = 29 * 25_000 * 5 / 6
     assert 0.95 * late < found.ns_per_step < 1.05 * late + 80_000
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_what_the_host_does_unseen_may_be_another_wait(kind: str) -> None:
+    unseen = judged(RULES[kind], world(kind, refill="nothing seen")).finding
+    assert unseen.confidence is Confidence.MEDIUM
+    assert any("waits there itself" in caveat for caveat in unseen.caveats)
+    seen = judged(RULES[kind], world(kind)).finding
+    assert seen.confidence is Confidence.HIGH
+    assert not any("waits there itself" in caveat for caveat in seen.caveats)
 
 
 @pytest.mark.parametrize("kind", RULES)
