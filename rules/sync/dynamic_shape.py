@@ -37,6 +37,8 @@ At most the device's idle time from the ops' waits on, never more than the ops' 
 another reason: without the wait the host does meanwhile what it did late. Likely is what the ops' waits own by themselves.
 
 ## When it is wrong
+What the host does behind the calls may be another wait, as for data that is made too slowly: then they cost nothing. Without stacks
+that is not seen where it lies outside any op, and confidence is medium.
 On CPU tensors these ops wait for nothing; they have no blocking call below and are not counted. `index` with integer tensors does
 not wait either. Work on padded data may cost more than the wait where most of it is masked out.
 

@@ -45,6 +45,8 @@ reason: without the wait the host does meanwhile what it did late. Likely is wha
 host would have waited anyway.
 
 ## When it is wrong
+What the host does behind the calls may be another wait, as for data that is made too slowly: then they cost nothing. Without stacks
+that is not seen where it lies outside any op, and confidence is medium.
 Before an update on the CPU (OP005) the host waits for the gradients, which is needed: then nothing is said.
 A benchmark that synchronises every step on purpose. Another library (a C++ extension, a communication backend) may make the call:
 the stack tells. With one process per device that shares memory with others the wait may be needed.

@@ -43,6 +43,8 @@ reason: without the wait the host does meanwhile what it did late. Likely is wha
 of a step that the device fills anyway costs nothing and is not counted.
 
 ## When it is wrong
+What the host does behind the calls may be another wait, as for data that is made too slowly: then they cost nothing. Without stacks
+that is not seen where it lies outside any op, and confidence is medium.
 With `CUDA_LAUNCH_BLOCKING=1` everything waits (SY005). GradScaler reads its found-inf flag once a step by design: that read is
 counted only where it leaves as much idle time behind as other reads would have to, for a fused update does without. Checks by
 anomaly mode belong to SY006, ops with data-dependent shapes to SY004. The for-loop Adam reads its CPU `step` tensor once per
