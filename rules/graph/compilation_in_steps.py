@@ -211,7 +211,7 @@ def _before_the_first(facts: Facts) -> tuple[Advice, ...]:
         ),
         Advice(
             "shell",
-            run(facts, "TRITON_CACHE_DIR=/a/disk/that/stays TRITON_CACHE_AUTOTUNING=1"),
+            run(facts, "TRITON_CACHE_DIR=a_folder_that_stays TRITON_CACHE_AUTOTUNING=1"),
             "Compiled kernels, and what tuning chose, are there at the next start. In a container the folder has to outlive it.",
         ),
     )
