@@ -9,8 +9,7 @@ import numpy as np
 from analyzer.facts import Facts
 from analyzer.facts.host.ops import pick_row
 from analyzer.facts.kernels.names import POINTWISE_FAMILIES
-from analyzer.spans.arrays import BoolArray, Int64Array
-from analyzer.spans.grouping import sums_by
+from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.units import share
@@ -113,47 +112,35 @@ def _alone(facts: Facts, computing_ns: int) -> str:
         return ""
     match = _FUNCTION.match(name)
     function = (match.group(2) if match else name)[:_NAME_LENGTH]
-    op = _launched_by(facts, rows, name)
-    launched = f", launched by `{op[:_NAME_LENGTH]}`" if op and op.rpartition("::")[2] not in function else ""
-    if not op and total_ns >= _OF_ONE_OP * computing_ns:
-        launched = _most_of_it(facts, rows, name)
+    launched = _launched(facts, rows, name, function, device=total_ns >= _OF_ONE_OP * computing_ns)
     return f"the kernel `{function}` alone {share(min(total_ns / computing_ns, 1.0))}{launched}"
 
 
-def _most_of_it(facts: Facts, rows: BoolArray, name: str) -> str:
-    """The two ops that take most of a kernel with one name for the work of several, as oneDNN's; empty where there is one op."""
-    code, dur = _ops_of(facts, rows, name)
-    distinct, totals = np.unique(code, return_inverse=True)
-    if len(distinct) < 2:
-        return ""
-    times = np.bincount(totals, weights=dur)
-    names = distinct_texts(facts.host.ops.ops["name"])
-    first, second = (
-        f"{share(times[place] / times.sum())} {{}}in `{str(names[distinct[place]])[:_NAME_LENGTH]}`"
-        for place in np.argsort(-times, kind="stable")[:2]
-    )
-    return f", {first.format('of that ')} and {second.format('')}"
+def _launched(facts: Facts, rows: BoolArray, name: str, function: str, *, device: bool) -> str:
+    """The op behind nearly all kernels of a name, or the two that launch most of a kernel that is nearly all the device does.
 
-
-def _ops_of(facts: Facts, rows: BoolArray, name: str) -> tuple[Int64Array, Int64Array]:
-    """Of the kernels with a name that ops launched, the code of the op's name, and how long each takes."""
-    frame = facts.kernels.named.frame
-    code = pick_row(codes_of(facts.host.ops.ops["name"]).astype(np.int64), frame["op"].to_numpy())[rows]
-    named = (frame["name"] == name).to_numpy()[rows]
-    dur = frame["dur_ns"].to_numpy()[rows]
-    return code[named & (code >= 0)], dur[named & (code >= 0)]
-
-
-def _launched_by(facts: Facts, rows: BoolArray, name: str) -> str:
-    """The op behind nearly all kernels of a name; empty where there is none, it is a product, or it launches all others as well."""
+    A name may stand for the work of several ops, as oneDNN's. An op that is a product, that launches all others as well, or whose
+    name the kernel has says nothing more.
+    """
     frame = facts.kernels.named.frame
     ops = facts.host.ops.ops["name"]
     code = pick_row(codes_of(ops).astype(np.int64), frame["op"].to_numpy())[rows]
-    mine = (frame["name"] == name).to_numpy()[rows] & (code >= 0)
+    named = (frame["name"] == name).to_numpy()[rows]
     dur = frame["dur_ns"].to_numpy()[rows]
-    _, totals = sums_by(code[mine], dur[mine], len(distinct_texts(ops)))
-    if not mine.any() or totals.max() < _OF_ONE_OP * dur[(frame["name"] == name).to_numpy()[rows]].sum():
+    known = named & (code >= 0)
+    distinct, place = np.unique(code[known], return_inverse=True)
+    if not len(distinct):
         return ""
-    op = int(np.argmax(totals))
-    found = str(distinct_texts(ops)[op])
-    return "" if _PRODUCT.match(found) or (code == op).all() else found
+    times = np.bincount(place, weights=dur[known])
+    longest = np.argsort(-times, kind="stable")[:2].tolist()
+    names = [str(distinct_texts(ops)[distinct[one]]) for one in longest]
+    of_one = times[longest[0]] >= _OF_ONE_OP * dur[named].sum()
+    if of_one and not _PRODUCT.match(names[0]) and (code != distinct[longest[0]]).any():
+        return "" if names[0].rpartition("::")[2] in function else f", launched by `{names[0][:_NAME_LENGTH]}`"
+    if not device or len(distinct) < 2:
+        return ""
+    first, second = (
+        f"{share(times[one] / times.sum())} {{}}in `{name[:_NAME_LENGTH]}`"
+        for one, name in zip(longest, names, strict=True)
+    )
+    return f", {first.format('of that ')} and {second.format('')}"

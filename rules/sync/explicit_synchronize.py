@@ -103,12 +103,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     name, module = calls.costliest_call, _MODULES.get(facts.device.kind, "cuda")
+    inside = _inside_update(facts, calls)
     yield finding(
         facts,
         calls,
         "explicit",
-        f"`{name}` outside any op{_inside_update(facts, calls)}, as `{_caller(name, module)}` calls it",
-        _fix(facts, calls, name, module, brings=brings),
+        f"`{name}` outside any op{inside}, as `{_caller(name, module)}` calls it",
+        _fix(facts, name, module, brings=brings, of_update=bool(inside)),
         "Record again: no synchronize call inside the steps; the share of SY003 should fall below 2 %.",
         ()
         if facts.host.stacks.known
@@ -116,13 +117,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _fix(facts: Facts, calls: WaitingCalls, name: str, module: str, *, brings: bool) -> tuple[Advice, ...]:
+def _fix(facts: Facts, name: str, module: str, *, brings: bool, of_update: bool) -> tuple[Advice, ...]:
     """What to do about the calls: which of them are needed is asked first."""
     if "Event" in name:
         return (_LATER,)
     if brings:
         return (_AFTER_COPIES,)
-    if _inside_update(facts, calls):
+    if of_update:
         return (_OF_OTHERS,)
     return (_deleted(facts, module), _timed(facts, module))
 

@@ -11,7 +11,7 @@ import re
 import msgspec
 import numpy as np
 
-from analyzer.facts.host.tree import HostTree
+from analyzer.facts.host.ops import OpTree
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
@@ -50,7 +50,7 @@ class Prepared(msgspec.Struct, frozen=True):
 NONE = Prepared(EMPTY, 0, 0, EMPTY, False)
 
 
-def prepared(trace: Trace, steps: Steps, tree: HostTree, main: int | None) -> Prepared:
+def prepared(trace: Trace, steps: Steps, tree: OpTree, main: int | None) -> Prepared:
     """What lies between the loader and the model, batch by batch; none without a loader or a backward pass."""
     ranges, ops = trace.annotations, trace.ops
     loads = ranges[(ranges["kind"] == "loader").to_numpy() & (ranges["thread"] == main).to_numpy()]
@@ -59,15 +59,13 @@ def prepared(trace: Trace, steps: Steps, tree: HostTree, main: int | None) -> Pr
     if main is None or not len(begins):
         return NONE
     start = ops["start_ns"].to_numpy()
-    # By start, once: to look through all ops for each batch would take as long as both together.
-    order = np.argsort(start, kind="stable")
-    start = start[order]
-    known = ops["sequence"].notna().to_numpy()[order]
-    number = ops["sequence"].to_numpy(dtype=np.int64, na_value=-1)[order]
-    node = matching(ops["name"], is_backward_node)[order]
-    mine = known & ~node & (ops["thread"] == main).to_numpy()[order]
-    draws, network = (matching(ops["name"], pattern.match)[order] for pattern in (_DRAWS, _NETWORK))
-    roots = np.sort(tree.frame["start_ns"].to_numpy()[_outermost_ops(tree, main)])
+    known = ops["sequence"].notna().to_numpy()
+    number = ops["sequence"].to_numpy(dtype=np.int64, na_value=-1)
+    node = matching(ops["name"], is_backward_node)
+    of_main = (ops["thread"] == main).to_numpy()
+    mine = known & ~node & of_main
+    draws, network = (matching(ops["name"], pattern.match) for pattern in (_DRAWS, _NETWORK))
+    roots = start[of_main & (tree.depth == 0)]
     edges = np.append(np.searchsorted(start, begins), len(start)).tolist()
     spans, drawing, layers = [], 0, False
     for begin, low, high in zip(begins.tolist(), edges, edges[1:], strict=False):
@@ -85,15 +83,4 @@ def prepared(trace: Trace, steps: Steps, tree: HostTree, main: int | None) -> Pr
         drawing += bool(draws[here].any())
         layers = layers or bool(network[here].any())
     whole = IntervalSet.of(spans) & steps.window
-    mine_drawn = ops[draws & (ops["thread"] == main).to_numpy()]
-    return Prepared(whole, len(spans), drawing, IntervalSet.of_rows(mine_drawn) & whole, layers)
-
-
-def _outermost_ops(tree: HostTree, main: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Ops of the main thread that no other op holds."""
-    ops = tree.of_source("ops")
-    root = tree.parent == np.arange(len(tree.parent))
-    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
-        ops & (root | ~ops[tree.parent]) & (tree.frame["thread"].to_numpy() == main)
-    )
-    return found
+    return Prepared(whole, len(spans), drawing, IntervalSet.of_rows(ops[draws & of_main]) & whole, layers)

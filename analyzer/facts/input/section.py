@@ -76,7 +76,7 @@ class InputFacts(Section):
     @fact
     def prepared(self) -> Prepared:
         """What the training loop does with a batch before the model gets it."""
-        return prepared(self.trace, self._steps, self._host.tree, self._host.main_thread)
+        return prepared(self.trace, self._steps, self._host.ops, self._host.main_thread)
 
     @fact
     def float_images(self) -> FloatImages:
