@@ -66,10 +66,17 @@ def ordered(facts: Facts) -> tuple[Advice, ...]:
     """All ways to load faster from the training process, the one that suits this run first."""
     if sampler_leads(facts):
         return (faster_sampler(facts),)
-    memory = list(made_once(facts)) if may_fit(facts) else []
-    workers = [more_workers(facts)] if suggested_workers(facts) else []
-    first = memory + workers if prefers_memory(facts) else workers + memory
-    return united((*tiny_batches(facts), *first, *prepare_offline(facts))) or (cheaper_samples(facts),)
+    memory, offline = made_once(facts) if may_fit(facts) else (), prepare_offline(facts)
+    workers = (more_workers(facts),) if suggested_workers(facts) else ()
+    if _hide_little(facts):
+        return united((*tiny_batches(facts), *((*memory, *offline) or (cheaper_samples(facts),)), *workers))
+    first = (*memory, *workers) if prefers_memory(facts) else (*workers, *memory)
+    return united((*tiny_batches(facts), *first, *offline)) or (cheaper_samples(facts),)
+
+
+def _hide_little(facts: Facts) -> bool:
+    """Whether workers on the cores there are would leave most of the wait: then only less work helps much."""
+    return 2 * facts.input.with_workers.saving_ns < facts.steps.per_step(facts.input.wait.owned.total_ns)
 
 
 def united(fixes: tuple[Advice, ...]) -> tuple[Advice, ...]:
@@ -208,7 +215,7 @@ def prepare_offline(facts: Facts) -> tuple[Advice, ...]:
 
 
 def cheaper_samples(facts: Facts) -> Advice:
-    """Less work a sample, where samples differ in every epoch and no core is left."""
+    """Less work a sample, where nothing of it can be done once."""
     first = (
         "smaller images, a faster decoder"
         if may_be_images(facts)
@@ -218,7 +225,9 @@ def cheaper_samples(facts: Facts) -> Advice:
         "text",
         f"Make a sample cheaper: {first}, fewer or cheaper random transforms, crops before what is costly, one pass for a whole "
         "batch.",
-        "Samples come out different in every epoch, so that they cannot be made once and kept.",
+        "Samples come out different in every epoch, so that they cannot be made once and kept."
+        if random_samples(facts)
+        else "",
     )
 
 

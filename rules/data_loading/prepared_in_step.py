@@ -9,8 +9,9 @@ The step waits for it. Loader workers would do it for the next batch while the m
 
 ## How it is measured
 From the end of the loader's call to the first op that the backward pass goes back to, where random numbers are drawn in it and no
-layer of a network runs. On a CPU the same cores train and prepare: the step cannot fall below the rest of it, nor below
-`step / cores`. Only without a device: on one, augmenting whole batches is advice, not a fault. Unit: nanoseconds.
+layer of a network runs. On a CPU the same cores train and prepare: the step cannot fall below the rest of it, nor below what
+the workers need for it, nor below the core time of all that is done, spread over all cores. Only without a device: on one,
+augmenting whole batches is advice, not a fault. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -127,16 +128,23 @@ def _other(facts: Facts, found: Prepared, ratio: float) -> str:
         return f"{lies}, but training waits for the loader's workers already ({share(waited)} of the step)"
     if facts.recording.collected.cores == 1:
         return f"{lies}, but this run may use one core: workers would take it from training"
+    if _floor_ns(facts, found) >= facts.steps.per_step(facts.steps.total_ns):
+        return f"{lies}, but the run keeps all its cores busy: workers would take them from training"
     return ""
+
+
+def _floor_ns(facts: Facts, found: Prepared) -> float:
+    """What no step can be shorter than with the workers there are, or suit: the rest, their work, all work on all cores."""
+    step, taken = facts.steps.per_step(facts.steps.total_ns), facts.steps.per_step(found.spans.total_ns)
+    return max(step - taken, taken / _workers(facts), facts.input.with_workers.shared_ns or 0.0)
 
 
 def _finding(facts: Facts, found: Prepared, ratio: float) -> Finding:
     line = line_of(facts, found.spans)
     cores = facts.recording.collected.cores
     step, taken = facts.steps.per_step(facts.steps.total_ns), facts.steps.per_step(found.spans.total_ns)
-    floor = step - taken if cores is None else max(step - taken, step / cores)
     saved = host_loss(facts.device, facts.time.device_waits, facts.time.waterfall, found.spans).scaled(
-        (step - floor) / taken
+        (step - _floor_ns(facts, found)) / taken
     )
     return Finding(
         why=f"Between loader and model{named(line)} the training thread works {duration(taken)} of {facts.steps.each} "
@@ -165,15 +173,20 @@ def _finding(facts: Facts, found: Prepared, ratio: float) -> Finding:
     )
 
 
+def _workers(facts: Facts) -> int:
+    """Workers of the loader; where it has none, as many as suit."""
+    return facts.recording.collected.num_workers or suggested_workers(facts)
+
+
 def _in_workers(facts: Facts) -> Advice:
     """The same call in the loader's collate function; with workers where it has none."""
-    workers = facts.recording.collected.num_workers or suggested_workers(facts)
     return Advice(
         "diff",
         "+def collate(samples):\n+    images, labels = torch.utils.data.default_collate(samples)\n"
         "+    return augment(images), labels\n+\n"
-        f"-loader = DataLoader(dataset, ...)\n+loader = DataLoader(dataset, ..., collate_fn=collate, num_workers={workers}, "
-        "persistent_workers=True)\n for images, labels in loader:\n-    images = augment(images)\n     train_step(images, labels)",
+        "-loader = DataLoader(dataset, ...)\n+loader = DataLoader(dataset, ..., collate_fn=collate, "
+        f"num_workers={_workers(facts)}, persistent_workers=True)\n"
+        " for images, labels in loader:\n-    images = augment(images)\n     train_step(images, labels)",
         "The workers augment the next batches beside training, still whole batches at a time; each draws numbers of its own.",
     )
 

@@ -10,9 +10,10 @@ nothing; while it trains, nothing is loaded.
 ## How it is measured
 The class in the event's name, `_SingleProcessDataLoaderIter`, tells that the training process loads. The metric is host
 time inside `__next__` as a share of the used steps. The bound is the device-idle part of it, shortened where the cores do
-not allow more: the step cannot fall below the rest of the step, nor, on a GPU, below `load / (cores - 1)`; on a CPU-only
-run, where loading and training share the cores, not below `(rest + load) / cores`. Cores are those `advisor collect`
-recorded; unknown, the bound is the rest alone.
+not allow more: the step cannot fall below the rest of the step, nor below `load / (cores - 1)`, as workers on the other cores
+make batches; on a CPU-only run, where loading and training share the cores, not below their core time on all of them, which is
+`(rest + load) / cores` at least, and more where several threads compute. Cores, and how many of them the run uses, are those
+`advisor collect` recorded; unknown, the bound is the rest alone.
 
 ## Example
 Slow:
@@ -30,7 +31,8 @@ loader = DataLoader(dataset, batch_size=64, shuffle=True, num_workers=4, persist
 ## Fix
 1. With two cores or fewer, or less than 0.2 ms of work a sample: keep the data in memory and index whole batches (DL006).
 2. Otherwise worker processes, never more than cores - 1; start at 2-4 per GPU and tune; `persistent_workers=True`.
-3. Make samples cheaper: decode and resize once, offline.
+3. Make samples cheaper: decode and resize once, offline. First of all where workers on these cores would hide less than half of
+   the wait.
 
 ## Expected gain
 At most the bound above. Four pairs of recordings with 0 and 4 workers: bounds of 20-34 % of the step, 7-20 % came true.
@@ -55,10 +57,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.input.loading import WorkerBound, worker_bound
+from analyzer.facts.input.worker_bound import WorkerBound
 from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import duration, share
+from analyzer.units import count, duration, listed, share
 from rules.data_loading import one_long_call, place
 from rules.data_loading.advice import FEW_CORES, ordered
 from rules.data_loading.own_workers import own_workers
@@ -96,7 +98,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if sampler_leads(facts):
         yield clear(sampler_takes(facts))
         return
-    bound = worker_bound(facts.recording, facts.device, facts.steps, facts.input.wait)
+    bound = facts.input.with_workers
     owned = facts.steps.per_step(wait.owned.total_ns)
     part = bound.saving_ns / owned if owned else 0.0
     yield Finding(
@@ -132,12 +134,17 @@ def _who_else(facts: Facts) -> str:
 
 
 def _basis(bound: WorkerBound) -> str:
-    if bound.cores is None:
+    if bound.cores is None or bound.workers is None:
         return "idle time inside `__next__`, if loading hides fully behind the rest; cores unknown, so they may not allow it"
-    return (
-        f"the step cannot fall below {duration(bound.floor_ns)}: the rest of it takes {duration(bound.rest_ns)}, and "
-        f"{bound.cores} cores have to do both the rest and {duration(bound.load_ns)} of loading"
-    )
+    if not bound.workers:
+        return "no core is left for a worker"
+    parts = [
+        f"the rest of it takes {duration(bound.rest_ns)}",
+        f"{count(bound.workers, 'worker')} beside it {duration(bound.load_ns / bound.workers)} a batch",
+    ]
+    if bound.shared_ns is not None:
+        parts.append(f"all that has to be done {duration(bound.shared_ns)} on {count(bound.cores, 'core')}")
+    return f"the step cannot fall below {duration(bound.floor_ns)}: {listed(parts)}"
 
 
 def _confidence(bound: WorkerBound) -> Confidence:

@@ -61,7 +61,6 @@ from collections.abc import Iterator
 import msgspec
 
 from analyzer.facts import Facts
-from analyzer.facts.input.loading import worker_bound
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
@@ -173,7 +172,7 @@ def _batch(facts: Facts) -> _Batch | None:
     core_ns = _core_time(facts, cores)
     if core_ns is None:
         return None
-    rest_ns = worker_bound(facts.recording, facts.device, facts.steps, facts.input.wait).rest_ns
+    rest_ns = facts.input.with_workers.rest_ns
     return _Batch(core_ns, max(cores - 1, 1), rest_ns)
 
 

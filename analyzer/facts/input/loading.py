@@ -1,4 +1,4 @@
-"""What loading a batch consists of, and what worker processes could hide of it."""
+"""What loading a batch consists of."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.input.wait import InputWait
 from analyzer.facts.recording.section import RecordingFacts
-from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.grouping import numbered, sums_by
 from analyzer.spans.intervals import IntervalSet
@@ -150,46 +148,3 @@ def _turns_apart(code: Int64Array, typical: Int64Array, best: int) -> int:
             if (between == best // number).mean() >= _EVENLY_RATIO:
                 return number
     return best
-
-
-class WorkerBound(msgspec.Struct, frozen=True):
-    """How short a step can become when loading moves to worker processes, means per used step in nanoseconds.
-
-    Args:
-        step_ns: The step now.
-        load_ns: Inside the loader's `__next__`, whatever the device does, but for choosing the samples.
-        rest_ns: The step without waiting for the loader to make them.
-        floor_ns: No step can be shorter: the rest has to be done, and so has the loading, on the cores there are.
-        cores: Cores the process may use; None where nobody recorded it, and the floor is then the rest alone.
-    """
-
-    step_ns: float
-    load_ns: float
-    rest_ns: float
-    floor_ns: float
-    cores: int | None
-
-    @property
-    def saving_ns(self) -> float:
-        """At most this much less a step."""
-        return max(self.step_ns - self.floor_ns, 0.0)
-
-
-def worker_bound(recording: RecordingFacts, device: DeviceFacts, steps: Steps, input_wait: InputWait) -> WorkerBound:
-    """What the cores allow.
-
-    On a GPU the cores beside the training process load: no batch can take less than load / (cores - 1). On a CPU-only run the
-    same cores train and load: (rest + load) / cores.
-    """
-    step, cores = steps.per_step(steps.total_ns), recording.collected.cores
-    # Samples are chosen in the training process, whoever makes them.
-    made = 1.0 - recording.collected.batch_parts.get("sampler", 0.0)
-    load = made * steps.per_step(input_wait.host.total_ns)
-    rest = step - made * steps.per_step(input_wait.owned.total_ns)
-    if cores is None:
-        floor = rest
-    elif device.main is None:
-        floor = max(rest, (rest + load) / cores)
-    else:
-        floor = max(rest, load / (cores - 1)) if cores > 1 else step
-    return WorkerBound(step, load, rest, min(floor, step), cores)

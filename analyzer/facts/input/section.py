@@ -11,6 +11,7 @@ from analyzer.facts.input.padding import Padding, padding
 from analyzer.facts.input.prepared import Prepared, prepared
 from analyzer.facts.input.wait import InputWait, input_wait
 from analyzer.facts.input.wait_pattern import WaitPattern, wait_pattern
+from analyzer.facts.input.worker_bound import WorkerBound, worker_bound
 from analyzer.facts.isolation import fact
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
@@ -67,6 +68,11 @@ class InputFacts(Section):
     def loading(self) -> Loading:
         """What loading a batch in the training process consists of."""
         return loading(self.trace, self._recording, self._host, self.wait)
+
+    @fact
+    def with_workers(self) -> WorkerBound:
+        """How short a step can become when worker processes load."""
+        return worker_bound(self._recording, self._device, self._steps, self.wait)
 
     @fact
     def padding(self) -> Padding:

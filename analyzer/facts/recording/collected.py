@@ -38,6 +38,7 @@ class Collected(msgspec.Struct, frozen=True):
         core_wait_ratio: Share of the recorded steps in which the training thread could run and had no core.
         python_slowness: How many times as long an empty loop took beside the recording as on a quiet machine, in the mean: more
             where the core is slow, and where other programs take it away.
+        process_cores: Cores that the training process uses in the mean, all its threads together, while no profiler is on.
         worker_cpu_ratio: Share of a core that a loader's worker uses, mean of the workers.
         worker_core_wait_ratio: Share of the time in which a worker could run and had no core, mean of the workers.
         worker_private_bytes: Memory that a loader's worker holds alone, mean of the workers.
@@ -78,6 +79,7 @@ class Collected(msgspec.Struct, frozen=True):
     unprofiled_step_ns: int | None
     core_wait_ratio: float | None
     python_slowness: float | None
+    process_cores: float | None
     worker_cpu_ratio: float | None
     worker_core_wait_ratio: float | None
     worker_private_bytes: int | None
@@ -160,6 +162,7 @@ def collected(meta: Meta) -> Collected:
         unprofiled_step_ns=_int(top.get("unprofiled_step_ns")),
         core_wait_ratio=_mean([top.get("core_wait_ratio")], _MOST_CORES),
         python_slowness=_slowness(_dict(top.get("python_loop"))),
+        process_cores=_mean([samples.get("process_cpu_cores")], _MOST_CORES),
         worker_cpu_ratio=_mean(samples.get("worker_cpu_ratio"), _MOST_CORES),
         worker_core_wait_ratio=_mean(samples.get("worker_core_wait_ratio"), 1),
         worker_private_bytes=_bytes(_mean(samples.get("worker_private_bytes"), _MOST_BYTES)),

@@ -22,6 +22,7 @@ def world(
     layer: str = "aten::grid_sampler",
     taken: float = 40_000,
     cores: int | None = 8,
+    used: float | None = None,
     workers: int = 0,
     wait: float = 500,
     device: str | None = None,
@@ -35,12 +36,17 @@ def world(
         layer: The op that works on the batch.
         taken: How long both take with what lies around, in us.
         cores: Cores that the run may use.
+        used: Cores that it uses.
         workers: Of the loader.
         wait: What the loader's call takes, in us.
         device: A device, or none.
         loads: Whether there is a loader.
     """
-    known: dict[str, Any] = {"usable_cores": cores, "loader": {"num_workers": workers}}
+    known: dict[str, Any] = {
+        "usable_cores": cores,
+        "loader": {"num_workers": workers},
+        "samples": {"process_cpu_cores": used},
+    }
     builder = TraceBuilder(device, advisor=known)
     for number in range(4):
         at, first = number * STEP, 10 * number
@@ -69,10 +75,18 @@ def test_fires_with_what_lies_between_loader_and_model() -> None:
     assert "collate_fn=collate" in found.finding.fix[0].code
 
 
-def test_with_few_cores_the_step_falls_no_further_than_they_allow() -> None:
-    found = judged(RULE, world(cores=2, taken=60_000, wait=100))
-    assert found.ratio == pytest.approx(0.5, abs=0.002)
-    assert found.finding.confidence is Confidence.LOW
+@pytest.mark.parametrize(
+    ("cores", "used", "ratio"),
+    [
+        (2, None, 0.4),  # one worker needs 60 of 100 ms
+        (3, None, 0.6),
+        (3, 2.4, 0.2),  # 240 ms of work take 80 ms on three cores, whoever does it
+    ],
+)
+def test_the_step_falls_no_further_than_the_cores_allow(cores: int, used: float | None, ratio: float) -> None:
+    found = judged(RULE, world(cores=cores, used=used, taken=60_000, wait=100))
+    assert found.ratio == pytest.approx(ratio, abs=0.002)
+    assert found.finding.confidence is (Confidence.LOW if cores == 2 else Confidence.MEDIUM)
 
 
 @pytest.mark.parametrize(("taken", "state"), [(9_900, State.CLEAR), (10_100, State.FIRED)])
@@ -87,6 +101,7 @@ def test_boundary(taken: float, state: State) -> None:
         ({"layer": "aten::linear"}, "a frozen one"),
         ({"layer": "aten::batch_norm"}, "a frozen one"),
         ({"cores": 1}, "one core"),
+        ({"cores": 2, "used": 2.0}, "keeps all its cores busy"),
         ({"draws": "aten::randn_like", "drawing": 10_100}, "noise of the size of the batch"),
         ({"workers": 2, "wait": 6_000}, "waits for the loader's workers already"),
     ],

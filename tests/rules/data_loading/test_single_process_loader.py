@@ -60,13 +60,38 @@ def test_a_loader_that_can_be_resumed_is_a_loader() -> None:
         ("cuda", 80_000, 5, 80_000_000),  # four can, in 20 ms
         ("cuda", 80_000, 1, 0),  # no core for a worker
         (None, 40_000, 2, 40_000_000),  # the rest, 60 ms, is longer than half of all work
-        (None, 80_000, 2, 50_000_000),  # two cores do 100 ms of work in 50 ms
+        (None, 80_000, 2, 20_000_000),  # one worker cannot make a batch in less than 80 ms here either
+        (None, 80_000, 3, 60_000_000),  # two can, in 40 ms; three cores do 100 ms of work in 33 ms
         (None, 80_000, 1, 0),
     ],
 )
 def test_bound_respects_the_cores(device: str | None, load: float, cores: int | None, expected: int) -> None:
     found = judged(RULE, world(device=device, load=load, cores=cores))
     assert found.ns_per_step == pytest.approx(expected, abs=10)
+
+
+@pytest.mark.parametrize(
+    ("device", "used", "expected"),
+    [
+        (None, 0.4, 40_000_000),  # others had the cores, or it slept: the thread's own time counts
+        (None, 1.5, 25_000_000),  # 150 ms of work take 75 ms on two cores, whoever does it
+        (None, 2.1, 0),
+        ("cuda", 2.1, 40_000_000),  # threads that launch and wait: the device's time is what lasts
+    ],
+)
+def test_cores_that_training_uses_are_none_for_workers(device: str | None, used: float, expected: int) -> None:
+    found = judged(RULE, world(device=device, cores=2, advisor={"samples": {"process_cpu_cores": used}}))
+    assert found.ns_per_step == pytest.approx(expected, abs=10)
+
+
+def test_less_work_comes_before_workers_that_hide_little() -> None:
+    drawn = {"dataset": {"length": 1_000_000, "sample_bytes": 600_000, "random": True}}
+    short, enough = (
+        judged(RULE, world(device=None, cores=cores, load=80_000, advisor=drawn)).finding.fix for cores in (2, 9)
+    )
+    assert [item.code.startswith("Make a sample cheaper") for item in short] == [True, False]
+    assert "num_workers=1" in short[1].code
+    assert "num_workers=8" in enough[0].code
 
 
 def test_quiet_with_workers() -> None:
