@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -29,10 +29,10 @@ from healthy import HEALTHY, TRUE_OF_HEALTHY
 from mechanisms import MECHANISMS
 from recorded import told_of
 from rules import RULES
-from sayings import SAYINGS
+from sayings import SAYINGS, Saying
 from scenarios import OF_RANKS, RULE_BY_CODE, SCENARIOS, facts_of, world
 from stories.all_of_them import share
-from verdicts import VERDICTS
+from verdicts import VERDICTS, Known
 
 PLAIN = "torch 2"
 # What a dialect does to the fault itself: it is one of its own, or it has no place for it.
@@ -129,8 +129,20 @@ def _cases() -> Iterator[Case]:
         yield from on_recorded(line)
 
 
-def table(given: tuple[Case, ...]) -> str:
-    """One line per rule: fired of should, the four cells, precision and recall; last, every answer that is wrong."""
+def table(
+    given: tuple[Case, ...],
+    sayings: tuple[Saying, ...] = SAID,
+    verdicts: tuple[Known, ...] = VERDICTS,
+    stories: Callable[[], str] = share,
+) -> str:
+    """One line per rule: fired of should, the four cells, precision and recall; last, every answer that is wrong.
+
+    Args:
+        given: What rules answered.
+        sayings: What may be said, of which each is asked.
+        verdicts: Worlds whose verdict is asked.
+        stories: Tells of the stories.
+    """
     columns = (("rule", -6), ("fired", 6), ("should", 8), ("TP", 5), ("FP", 4), ("FN", 4), ("TN", 5), ("abstains", 10))
     head = "".join(f"{name:<{-width}}" if width < 0 else f"{name:>{width}}" for name, width in columns)
     lines = [f"{head}{'precision':>11}{'recall':>8}"]
@@ -146,17 +158,17 @@ def table(given: tuple[Case, ...]) -> str:
     lines.append(
         f"{len(SCENARIOS)} rules, {len(given)} answers; {len(HEALTHY)} healthy loops, {traces} recorded traces"
     )
-    lines += [_of_saying(what) for what in dict.fromkeys(saying.what for saying in SAID)]
-    lines += [f"verdict: {known.name}: {known.said()}, {known.bound_by} is true" for known in VERDICTS]
+    lines += [_of_saying(what, sayings) for what in dict.fromkeys(saying.what for saying in sayings)]
+    lines += [f"verdict: {known.name}: {known.said()}, {known.bound_by} is true" for known in verdicts]
     wrong = [f"{case.cell} {case.code} on {case.where}" for case in given if case.cell in ("FP", "FN")]
-    wrong += [f"{one.cell} {one.what}: {one.of}" for one in SAID if one.cell in ("FP", "FN")]
-    return "\n".join([*lines, share(), *wrong])
+    wrong += [f"{one.cell} {one.what}: {one.of}" for one in sayings if one.cell in ("FP", "FN")]
+    return "\n".join([*lines, stories(), *wrong])
 
 
-def _of_saying(what: str) -> str:
+def _of_saying(what: str, sayings: tuple[Saying, ...]) -> str:
     """One thing that may be said: how often it was, and rightly."""
-    cells = Counter(saying.cell for saying in SAID if saying.what == what)
-    of = "; ".join(f"{saying.of}: {'yes' if saying.true else 'no'}" for saying in SAID if saying.what == what)
+    cells = Counter(saying.cell for saying in sayings if saying.what == what)
+    of = "; ".join(f"{saying.of}: {'yes' if saying.true else 'no'}" for saying in sayings if saying.what == what)
     return f"said: {what}: {', '.join(f'{cells[name]} {name}' for name in ('TP', 'FP', 'FN', 'TN'))} ({of})"
 
 

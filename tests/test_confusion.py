@@ -20,6 +20,8 @@ from healthy import HEALTHY
 from rules import RULES
 from sayings import Saying
 from scenarios import RULE_BY_CODE, SCENARIOS
+from stories.all_of_them import STORIES, share
+from stories.story import Story
 from verdicts import VERDICTS, Known
 
 every_rule = pytest.mark.parametrize("code", sorted(RULE_BY_CODE))
@@ -110,11 +112,33 @@ def test_what_is_known_of_a_sample_is_said(line: Expected) -> None:
 
 
 def test_the_table_has_a_row_for_every_rule_and_tells_what_is_wrong() -> None:
-    # The answers themselves are those of the tests above; `python tests/confusion.py` draws all of them.
+    # The answers themselves are those of the tests above and of the stories; `python tests/confusion.py` draws all of them.
     given = (*on_healthy("CPU"), on_scenario("DL001", fires=True), on_scenario("DL001", fires=False))
-    printed = table(given).splitlines()
+    said = (Saying("late", "a late rank", True, lambda: True), Saying("late", "none is", False, lambda: False))
+    known = min(VERDICTS, key=lambda one: len(one.make().events))
+    printed = table(given, said, (known,), lambda: "stories").splitlines()
     assert len([line for line in printed if line[:5].strip() in SCENARIOS]) == len(SCENARIOS)
     assert [line for line in printed if line.startswith(("FP", "FN"))] == []
+    assert "said: late: 1 TP, 0 FP, 0 FN, 1 TN (a late rank: yes; none is: no)" in printed
+    assert f"verdict: {known.name}: {known.bound_by}, {known.bound_by} is true" in printed
+    assert printed[-1] == "stories"
     wrong = dataclasses.replace(given[-1], state=State.FIRED)
-    assert f"FP DL001 on the world beside, {PLAIN}" in table((*given, wrong)).splitlines()
+    untrue = Saying("late", "all are early", False, lambda: True)
+    printed = table((*given, wrong), (*said, untrue), (), lambda: "").splitlines()
+    assert f"FP DL001 on the world beside, {PLAIN}" in printed
+    assert "FP late: all are early" in printed
     assert PLAIN not in DIALECTS
+
+
+def test_the_share_of_stories_tells_what_is_not_right() -> None:
+    named = {story.name: story for story in STORIES}
+    right, silent = named["bound by memory"], named["float16 on a CPU"]
+    parts = {"kind": right.kind, "source": right.source, "truth": right.truth, "make": right.make}
+    wrong = Story("other verdict", bound=("input",), **parts)
+    assert share({"some": (right, silent), "others": (wrong,)}).splitlines() == [
+        "stories: 1 of 3 told right (33%), 1 wrong, 1 silent",
+        "stories: some: 1 of 2 told right (50%), 0 wrong, 1 silent",
+        "stories: others: 0 of 1 told right (0%), 1 wrong, 0 silent",
+        f"silent story: {silent.name}: {', '.join(silent.missing)} ({silent.source})",
+        f"wrong story: other verdict: {', '.join(wrong.untrue)} ({right.source})",
+    ]

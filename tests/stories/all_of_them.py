@@ -6,6 +6,7 @@ python tests/confusion.py    prints it, with a line for each story that is not t
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from stories import (
     of_answering,
@@ -65,18 +66,19 @@ SILENT: dict[str, str] = {
 }
 
 
-def share() -> str:
+def share(parts: Mapping[str, tuple[Story, ...]] = PARTS) -> str:
     """How many stories are told right, wrongly, and not at all: of all, of each part; and each story that is not told right."""
-    lines = [_counted("stories", STORIES), *(_counted(f"stories: {part}", some) for part, some in PARTS.items())]
+    stories = [story for part in parts.values() for story in part]
+    lines = [_counted("stories", stories), *(_counted(f"stories: {part}", some) for part, some in parts.items())]
     lines += [
         f"{story.outcome} story: {story.name}: {', '.join(story.untrue or story.missing)} ({story.source})"
-        for story in STORIES
+        for story in stories
         if story.outcome != "right"
     ]
     return "\n".join(lines)
 
 
-def _counted(what: str, stories: tuple[Story, ...]) -> str:
+def _counted(what: str, stories: Sequence[Story]) -> str:
     cells = Counter(story.outcome for story in stories)
     told = f"{cells['right']} of {len(stories)} told right ({cells['right'] / len(stories):.0%})"
     return f"{what}: {told}, {cells['wrong']} wrong, {cells['silent']} silent"
