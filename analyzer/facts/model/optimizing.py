@@ -13,7 +13,7 @@ from analyzer.facts.device.launches import from_source
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.tree import HostTree
-from analyzer.facts.kernels.names import family_of
+from analyzer.facts.kernels.names import describe
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import numbered, sums_by
@@ -190,7 +190,7 @@ def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts)
 
 def _multiplies(measure: _Measuring) -> BoolArray:
     """Which kernels multiply matrices."""
-    return matching(measure.trace.kernels["name"], lambda name: family_of(name) == "gemm")
+    return matching(measure.trace.kernels["name"], lambda name: describe(name).family == "gemm")
 
 
 def _time(measure: _Measuring, mask: BoolArray) -> IntervalSet:

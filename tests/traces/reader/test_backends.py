@@ -165,6 +165,20 @@ def test_unknown_categories_are_counted_by_what_else_their_thread_holds() -> Non
     assert trace.kernels["name"].tolist() == ["fft"]
 
 
+def test_of_very_many_unknown_categories_the_fullest_are_named_and_the_rest_counted() -> None:
+    builder = TraceBuilder(device=None)
+    builder.op("aten::mm", 0, 50)
+    for number in range(30):
+        for at in range(1 + (number == 29)):
+            builder.event("thing", f"mine {number}", 60 + at, 5)
+    trace = builder.trace()
+    assert len(trace.unknown_categories) == 30
+    notes = [note for note in trace.notes if "categor" in note]
+    assert notes[0] == "category mine 29 read as nothing (2 events)"
+    assert len(notes) == 21
+    assert notes[-1] == "10 further unknown categories (10 events)"
+
+
 def test_the_same_from_a_bare_list_with_times_as_text(tmp_path: Path) -> None:
     events = [
         {"ph": "M", "name": "process_name", "pid": 4, "tid": 0, "args": {"name": "Ascend Hardware"}},

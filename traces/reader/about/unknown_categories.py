@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from heapq import nlargest
 
 import pandas as pd
 
 from traces.reader.columns.columns import Columns
 from traces.trace import UnknownCategory
+
+# A profiler has some ten; a file that has a category for each event is none of one.
+_MOST_NOTES = 20
 
 
 def unknown_categories(columns: Columns, frames: dict[str, pd.DataFrame]) -> tuple[UnknownCategory, ...]:
@@ -32,9 +36,14 @@ def unknown_categories(columns: Columns, frames: dict[str, pd.DataFrame]) -> tup
     )
 
 
-def notes_of(met: Iterable[UnknownCategory]) -> tuple[str, ...]:
-    """One line for people per category."""
-    return tuple(
+def notes_of(met: Sequence[UnknownCategory]) -> tuple[str, ...]:
+    """One line for people per category; of very many, those with the most events, and how many there are besides."""
+    shown = nlargest(_MOST_NOTES, met, key=lambda one: one.events) if len(met) > _MOST_NOTES else met
+    lines = [
         f"category {one.category or '(none)'} read as {'device work' if one.as_device_work else 'nothing'} ({one.events} events)"
-        for one in met
-    )
+        for one in shown
+    ]
+    if len(met) > _MOST_NOTES:
+        events = sum(one.events for one in met) - sum(one.events for one in shown)
+        lines.append(f"{len(met) - _MOST_NOTES:,} further unknown categories ({events:,} events)")
+    return tuple(lines)

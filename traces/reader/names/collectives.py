@@ -9,6 +9,7 @@ as of a product fused with an exchange, leaves it open: `traces.reader.frames.ex
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +75,8 @@ _LOCAL = re.compile(r"(?:\w+::)*checkForNaN|at::|(?:at_cuda_detail::)?(?:cub|thr
 _MANGLED_PART = re.compile(r"L?(\d{1,4})")
 
 
+# The reader asks for each name, and whoever reads what kernels are called asks again.
+@lru_cache(maxsize=65_536)
 def collective_word(name: str) -> str:
     """What a device kernel's name says of communication, one of `COLLECTIVE_WORDS`.
 
