@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
 
@@ -24,8 +25,9 @@ from analyzer.views.timeline import DrawnStep, representative_step, slowest_step
 DISTRIBUTION = "trace-advisor"
 
 
+@cache
 def tool_version() -> str:
-    """Version of the installed distribution; `unknown` when run from a bare checkout."""
+    """Version of the installed distribution, looked up once a process; `unknown` when run from a bare checkout."""
     try:
         return version(DISTRIBUTION)
     except PackageNotFoundError:
