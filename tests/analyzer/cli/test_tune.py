@@ -64,9 +64,9 @@ def recorded_before(folder: Path, *arguments: str) -> None:
     [
         ("no_loop.py", (), "no loop was found"),
         # Whether it is recorded at all, as a while without steps, depends on how fast the machine is.
-        ("stepless.py", (), "loop was found"),
+        pytest.param("stepless.py", (), "loop was found", marks=pytest.mark.scripts),
         ("plain.py", ("4",), "the script ended after 4 steps"),
-        ("profiles.py", (), "profiler of its own"),
+        pytest.param("profiles.py", (), "profiler of its own", marks=pytest.mark.scripts),
         ("no_torch.py", (), "never imported torch"),
     ],
 )
@@ -129,6 +129,7 @@ def test_a_script_with_nothing_to_try_is_told_so_and_its_files_stay_away(
     assert json.loads((here / "run" / "result.json").read_text())["trials"] == []
 
 
+@pytest.mark.scripts
 def test_an_interrupt_keeps_what_was_measured_and_says_so(here: Path) -> None:
     recorded_before(here, "200000")
     advisor = str(Path(sys.executable).parent / "advisor")

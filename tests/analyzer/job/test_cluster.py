@@ -137,6 +137,7 @@ def test_a_local_cluster_gives_the_same_job(folder: Path, here: MergedJob) -> No
         assert told(folder, ClusterEngine(cluster.scheduler_address)) == here
 
 
+@pytest.mark.scripts
 def test_one_of_three_workers_of_a_local_cluster_that_is_killed_loses_nothing(folder: Path, here: MergedJob) -> None:
     with distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None, processes=True) as cluster:
         file = folder.parent / "three.json"
@@ -183,6 +184,7 @@ def test_an_interrupt_ends_what_workers_started_by_hand_are_at(folder: Path, tmp
         assert [one.poll() for one in workers] == [None, None]
 
 
+@pytest.mark.scripts
 def test_an_interrupt_ends_what_workers_of_a_local_cluster_are_at(folder: Path, tmp_path: Path) -> None:
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True) as cluster:
         file = tmp_path / "scheduler.json"

@@ -53,6 +53,7 @@ def _written(tmp_path: Path) -> list[str]:
     return sorted(str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.json"))
 
 
+@pytest.mark.scripts
 def test_ranks_that_a_script_starts_are_recorded(tmp_path: Path) -> None:
     (tmp_path / "launch.py").write_text(LAUNCHER)
     result = _collect(tmp_path, str(tmp_path / "launch.py"), str(SCRIPTS / "plain.py"), "60", "5")

@@ -73,6 +73,7 @@ def test_a_script_is_recorded_and_not_disturbed(tmp_path: Path, capfd: pytest.Ca
     assert not any("trace_advisor_hook" in row["file"] for row in advisor["where"])
 
 
+@pytest.mark.scripts
 def test_gradient_accumulation_and_two_optimizers_make_one_step(tmp_path: Path) -> None:
     (recording,) = _collect(tmp_path, "accumulate.py", active=6).recordings
     names, advisor = _trace(recording.path)
@@ -91,6 +92,7 @@ def test_a_critic_that_steps_twice_makes_one_step_of_each_batch(tmp_path: Path) 
     assert advisor["run"]["steps"] in (200, 201)
 
 
+@pytest.mark.scripts
 def test_without_optimizer_batches_are_steps(tmp_path: Path) -> None:
     (recording,) = _collect(tmp_path, "evaluate.py").recordings
     _, advisor = _trace(recording.path)
@@ -123,7 +125,8 @@ def test_without_any_training_calls_of_the_model_are_steps(tmp_path: Path) -> No
     assert advisor["run"] is None
 
 
-@pytest.mark.parametrize("name", [pytest.param("t.json", marks=pytest.mark.scripts), "t.json.gz"])
+@pytest.mark.scripts
+@pytest.mark.parametrize("name", ["t.json", "t.json.gz"])
 def test_the_course_of_the_whole_run_is_told(tmp_path: Path, name: str) -> None:
     target = str(SCRIPTS / "bursts.py")
     config = ScriptConfig(target=target, output=tmp_path / name, active=6)

@@ -58,6 +58,12 @@ def test_changes_take_hold_and_the_same_seed_gives_the_same_losses(tmp_path: Pat
     assert changed.ending == "measured"
     assert changed.applied == changes
     assert changed.losses == plain.losses
+    assert not Path("/result-of-training").exists()
+
+
+@pytest.mark.scripts
+def test_workers_and_optimizers_take_hold_as_well(tmp_path: Path) -> None:
+    plain = tried(tmp_path, {})
     # Before torch 2.4 the CPU has no fused optimizers.
     way = "fused" if fused_on_cpu() else "foreach"
     workers = tried(tmp_path, {"workers": 1, "prefetch": 4, "persistent": True, "optimizer": way})

@@ -17,6 +17,7 @@ from traces.collect.tune.trial import Asked, Ran, Script
 pytest.importorskip("torch")
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.scripts,
     pytest.mark.skipif(
         not Path("/proc/self/schedstat").exists(), reason="the system does not tell who waited for a core"
     ),
