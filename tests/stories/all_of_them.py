@@ -10,15 +10,20 @@ from collections.abc import Mapping, Sequence
 
 from stories import (
     of_answering,
+    of_busy_training,
+    of_fields_in_training,
     of_first_sight,
     of_further_training,
     of_guides,
+    of_host_in_training,
+    of_jobs_in_training,
     of_kernels,
     of_many,
     of_many_fields,
     of_moving,
     of_other_software,
     of_pipelines,
+    of_searches_in_training,
     of_serving,
     of_the_device,
     of_the_host,
@@ -43,6 +48,11 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "updates": of_updates.STORIES,
     "training": of_training.STORIES,
     "further training": of_further_training.STORIES,
+    "training, host": of_host_in_training.STORIES,
+    "training, device": of_busy_training.STORIES,
+    "training, fields": of_fields_in_training.STORIES,
+    "training, jobs": of_jobs_in_training.STORIES,
+    "training, searches": of_searches_in_training.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 

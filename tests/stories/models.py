@@ -6,6 +6,7 @@ from clocked import Clocked
 
 NVJET = "nvjet_tst_128x256_64x4_1x2_h_bz_coopA_NNT"
 AMPERE = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_nn"
+CIJK = "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x256x64_MI16x16x1_SN_LDSB1_AFC1_AFEM1"
 SGEMM = "ampere_sgemm_128x64_tn"
 FLASH = "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 32, 4, false, false, cutlass::bfloat16_t>>(p)"
 FLASH_BACK = "void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<128, 64, 64>>(p)"
@@ -29,6 +30,7 @@ CONV_OPS = "aten::conv2d/aten::convolution/aten::_convolution/aten::cudnn_convol
 NORM_OPS = "aten::batch_norm/aten::_batch_norm_impl_index/aten::cudnn_batch_norm"
 SDPA = "aten::scaled_dot_product_attention/aten::_scaled_dot_product_flash_attention/aten::_flash_attention_forward"
 LINEAR = "aten::linear/aten::addmm"
+TO = "aten::to/aten::_to_copy/aten::copy_"
 
 # The job of most stories with several ranks.
 RANKS = {"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 8}}
@@ -141,3 +143,16 @@ def update_one_by_one(world: Clocked, name: str, *, parameters: int, dur: float 
             world.kernel_of(f"aten::{op}", ADD, dur, host=host)
         world.idle(12)
     world.optimizer(begin, world.now - begin, name)
+
+
+def sent_and_waited(world: Clocked, size: int, *, path: str = TO) -> None:
+    """A small tensor from pageable memory: the call, and a wait for the stream until it has arrived."""
+    begin = world.now
+    start = max(begin + 9, world.busy_until.get(7, 0) + 1)
+    end = start + 2
+    for depth, op in enumerate(path.split("/")):
+        world.op(op, begin + depth * 0.4, end - begin + 9 - depth * 0.8, world.thread)
+    world.copy("HtoD", begin + 3, 5, start=start, dur=2, size=size, op=None, thread=world.thread)
+    world.runtime("cudaStreamSynchronize", begin + 9, max(end - begin - 5, 1), world.thread)
+    world.busy_until[7] = end
+    world.now = end + 11

@@ -15,6 +15,7 @@ from stories.models import (
     RANKS,
     RELU,
     SGEMM,
+    TO,
     blocks,
     blocks_back,
     layer,
@@ -26,7 +27,6 @@ from stories.models import (
 )
 from stories.story import GITHUB, Story
 
-TO = "aten::to/aten::_to_copy/aten::copy_"
 REDUCE = (
     "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::sum_functor<float, float, float>>>"
 )

@@ -12,12 +12,14 @@ from stories.models import (
     NVJET,
     RANKS,
     SDPA,
+    TO,
     blocks,
     blocks_back,
     layer,
     layers,
     layers_back,
     perceptron,
+    sent_and_waited,
     update,
     update_foreach,
 )
@@ -27,20 +29,6 @@ SCATTER = "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage
 EXCHANGE = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"
 REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 CONV_3D = "sm80_xmma_fprop_implicit_gemm_indexed_f32f32_f32f32_f32_nhwckrsc_nhwc_tilesize128x32x16"
-TO = "aten::to/aten::_to_copy/aten::copy_"
-
-
-def sent_and_waited(world: Clocked, size: int, *, path: str = TO) -> None:
-    """A small tensor from pageable memory: the call, and a wait for the stream until it has arrived."""
-    begin = world.now
-    start = max(begin + 9, world.busy_until.get(7, 0) + 1)
-    end = start + 2
-    for depth, op in enumerate(path.split("/")):
-        world.op(op, begin + depth * 0.4, end - begin + 9 - depth * 0.8, world.thread)
-    world.copy("HtoD", begin + 3, 5, start=start, dur=2, size=size, op=None, thread=world.thread)
-    world.runtime("cudaStreamSynchronize", begin + 9, max(end - begin - 5, 1), world.thread)
-    world.busy_until[7] = end
-    world.now = end + 11
 
 
 def _frozen_out() -> Clocked:
