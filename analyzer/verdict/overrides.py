@@ -92,15 +92,20 @@ def _searching(case: Case) -> Verdict | None:
     facts, evidence = case.facts, case.evidence.get("compile")
     if evidence is None or not evidence.fired:
         return None
-    found = facts.kernels.searches
-    ratio = facts.steps.ratio(found.spans.total_ns)
+    found, timed = facts.kernels.searches, facts.kernels.timed_runs
+    ratio = facts.steps.ratio((found.spans | timed.spans).total_ns)
     total = sum(case.totals.values())
     rest = case.totals.get("compute", 0) / total - ratio if total else 0.0
     if ratio < BOUND_RATIO or ratio < rest:
         return None
+    what, steps_seen = (
+        ("matrix ops try algorithms", found.steps_seen)
+        if found.spans.total_ns >= timed.spans.total_ns
+        else ("an autotuner times kernels", timed.steps_seen)
+    )
     text = (
-        f"Bound by searches: for {share(ratio)} of the step matrix ops try algorithms, which compute nothing of the model, in "
-        f"{found.steps_seen} of {facts.steps.count} steps."
+        f"Bound by searches: for {share(ratio)} of the step {what}, which compute nothing of the model, in "
+        f"{steps_seen} of {facts.steps.count} steps."
     )
     return Verdict(bound_by="compile", ratio=ratio, text=text)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from analyzer.facts import Facts
-from analyzer.facts.host.dispatch_owner import DispatchOwner
 from analyzer.finding import Advice
 from analyzer.units import duration, share
 from rules.changes import capture_by_hand, larger_batch, replay_as_graph
@@ -97,17 +96,6 @@ _TOGETHER = Advice(
     "It multiplies matrices, each by itself, as Newton-Schulz iterations of Muon do: those of one shape together, and the rest in "
     "lists (`torch._foreach_`). Where a library brings the optimizer, look for a version that does.",
 )
-
-
-def own_work(facts: Facts, owner: DispatchOwner) -> Advice:
-    """What to do about an op that works on the host while the device idles."""
-    lines = " Record with `with_stack=True` to see the line that calls it." if not facts.recording.has_stacks else ""
-    return Advice(
-        "text",
-        f"Take the work of `{owner.name}` off the path to the next kernel: on tensors that lie on the GPU, less often, or "
-        f"{'for the next input while the GPU works on this one' if facts.model.infers else 'in the workers of the loader'}.",
-        f"Each call keeps the host for {duration(owner.each_ns)}: a larger batch or a CUDA graph does not end it.{lines}",
-    )
 
 
 def _own_buffers(facts: Facts) -> tuple[Advice, ...]:

@@ -171,7 +171,10 @@ def _next(facts: Facts, cause: str, code: str | None) -> str:
         return (
             "See the other findings; the largest part depends on other work of the device, or on what was not recorded."
         )
-    return f"See {code} for the largest cause, and the other findings for the rest."
+    return (
+        f"The largest cause is what {code} looks for: its finding says what to do, or its line under what was checked why there is "
+        "none; the other findings are about the rest."
+    )
 
 
 RULE = Rule(META, check, __doc__)

@@ -43,7 +43,8 @@ for batch, target in loader:
 1. A larger batch, where memory allows: as many launches for more work.
 2. `torch.compile(model, mode="reduce-overhead")`: CUDA graphs launch a whole step at once.
 3. A fused optimizer (OP001), fewer Python loops (PY002, PY003).
-4. One op that works on the host for milliseconds: do that work on the GPU, less often, or in the loader's workers.
+4. One op that works on the host for milliseconds: do that work on the GPU, less often, or in the loader's workers. Guards of a
+   compiled model: fewer of them, block by block. Convolutions: a library that chooses or builds kernels, for sizes not seen yet.
 5. With DistributedDataParallel and batch normalisation `broadcast_buffers=False`: before each forward pass DDP else copies the
    running statistics from rank 0, layer by layer.
 
@@ -88,8 +89,9 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.idle import after_waits
-from rules.idle.advice import feed_faster, own_work
+from rules.idle.advice import feed_faster
 from rules.idle.launching import after_launch, calls, evidence, owned, skew, within
+from rules.idle.own_work import own_work
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -157,7 +159,7 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
             behind=facts.sync.behind(facts.host.dispatching),
             basis="device-idle time in launch calls, on the way to one, and until the work starts",
         ),
-        fix=(own_work(facts, owner),)
+        fix=own_work(facts, owner)
         if owner is not None and owner.works
         else (*after_waits.wait_later(facts, claims), *feed_faster(facts)),
         verify="Record again: the median launch lead should exceed 100 us, and the GPU's idle share fall below 10 %.",
@@ -194,7 +196,7 @@ def _held_up(facts: Facts, limits: Limits, claimed: IntervalSet) -> Finding | No
             behind=facts.sync.behind(owner.spans),
             basis=f"device-idle time inside the calls of `{owner.name}`",
         ),
-        fix=(own_work(facts, owner),),
+        fix=own_work(facts, owner),
         verify=f"Record again: `{owner.name}` should take less time, and the GPU's idle share should fall with it.",
         steps_seen=facts.steps.count_with(claims),
     )

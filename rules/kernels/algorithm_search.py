@@ -2,7 +2,8 @@
 
 ## What it finds
 Convolutions, or products of matrices, that run several candidate kernels and wait for the device after each, in steps after the
-first one: `torch.backends.cudnn.benchmark`, MIOpen's search, or torch's tunable GEMMs, for sizes that were not seen before.
+first one: `torch.backends.cudnn.benchmark`, MIOpen's search, or torch's tunable GEMMs, for sizes that were not seen before. And
+Triton kernels that their autotuner measures: each configuration some hundred times, for each new value of what it is keyed by.
 
 ## Why it costs time
 The search pays when a size comes back thousands of times. With batches of a new size in each step (detection, speech, text, the
@@ -11,7 +12,9 @@ and the host waits for each.
 
 ## How it is measured
 Calls of matrix ops that launch three or more matrix kernels, of two names at least, and wait for the device twice or more inside.
-`|candidates but the shortest of each call, and idle time inside the calls| / |used steps|`. Unit: nanoseconds.
+`|candidates but the shortest of each call, and idle time inside the calls| / |used steps|`. Runs of an autotuner are ten or more in
+a row of one kernel that no op launches, each behind an `aten::zero_` that clears the cache, between events: their time, and idle
+time meanwhile. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -33,7 +36,8 @@ for images in loader:
 ## Fix
 1. `torch.backends.cudnn.benchmark = False` where sizes vary: a heuristic then chooses without trying.
 2. Few sizes: pad to the next of a handful, or batch samples of one size. Each is then searched once, and the search stays on.
-3. On ROCm `MIOPEN_FIND_MODE=FAST`. For tunable GEMMs tune once, keep the file, then `PYTORCH_TUNABLEOP_TUNING=0`.
+3. Triton: `key` without the length, or with the length rounded up; `cache_results=True` keeps what was found from run to run.
+4. On ROCm `MIOPEN_FIND_MODE=FAST`. For tunable GEMMs tune once, keep the file, then `PYTORCH_TUNABLEOP_TUNING=0`.
 
 ## Expected gain
 At most what is measured. What the heuristic chooses may be slower than what the search finds: measure both.
@@ -56,6 +60,7 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.kernels.searches import Searches
+from analyzer.facts.kernels.timed_runs import TimedRuns
 from analyzer.finding import Advice, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
@@ -75,17 +80,25 @@ META = RuleMeta(
         ),
     ),
     binds=("compile",),
-    explains=("ID002",),
+    explains=("ID002", "PY001"),
+    before=("PY001",),
     references=(
         "https://docs.pytorch.org/docs/stable/backends.html#torch.backends.cudnn.torch.backends.cudnn.benchmark",
         "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#enable-cudnn-auto-tuner",
     ),
 )
+# Kernels of templates have names of a thousand characters.
+_NAME_LENGTH = 60
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when searches take at least `min_ratio` of the used steps, and not only of the first one."""
-    found = facts.kernels.searches
+    found, timed = facts.kernels.searches, facts.kernels.timed_runs
+    tuned = not timed.first_only and facts.steps.ratio(timed.spans.total_ns) >= limits["min_ratio"]
+    if tuned:
+        yield _tuned(facts, timed)
+        if not found.calls:
+            return
     if not found.calls:
         yield not_applicable("no matrix op in the used steps tries algorithms")
         return
@@ -115,6 +128,25 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
+def _tuned(facts: Facts, timed: TimedRuns) -> Finding:
+    name = timed.kernel.partition("(")[0][:_NAME_LENGTH]
+    ns = timed.spans.total_ns
+    return Finding(
+        why=f"An autotuner runs `{name}` {count(timed.runs, 'time')} to find its fastest configuration, in {timed.steps_seen} of "
+        f"{facts.steps.count} steps: with compiling them {duration(facts.steps.per_step(ns))} of {facts.steps.each} "
+        f"({share(facts.steps.ratio(ns))}). Each run follows an `aten::zero_` that clears the cache, and computes nothing of the "
+        "model.",
+        saving=Saving(claims=timed.spans, basis="the runs that are timed, and the device's idle time meanwhile"),
+        fix=(_KEYS, _KEPT),
+        verify=f"Record again with other lengths: `{name}` runs no more often than the model calls it.",
+        steps_seen=timed.steps_seen,
+        caveats=(
+            "A few steps that tune for what comes back pay later: the warm-up of the recording should hold them.",
+        ),
+        title="Kernels tuned inside steps",
+    )
+
+
 def _what(found: Searches) -> str:
     return "Convolutions" if found.convolution else "Products of matrices"
 
@@ -140,6 +172,18 @@ def _off(facts: Facts) -> Advice:
     )
 
 
+_KEYS = Advice(
+    "diff",
+    ' @triton.autotune(\n     configs=[...],\n-    key=["D", "T"],\n+    key=["D"],            # or a length that is rounded up: '
+    "triton.next_power_of_2(T)\n )",
+    "What `key` names is tuned anew for each value. Of a library's kernel: a newer version, or its setting for sizes; or "
+    "pad batches to a handful of lengths.",
+)
+_KEPT = Advice(
+    "text",
+    "Call the model once with each length before training, or keep what was found: `cache_results=True` of `triton.autotune` "
+    "(Triton 3.3 or newer) writes it to Triton's cache.",
+)
 _FAST = Advice("shell", "export MIOPEN_FIND_MODE=FAST", "MIOpen then takes what it knows of a size, without a search.")
 _SIZES = Advice(
     "python",

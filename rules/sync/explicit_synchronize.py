@@ -68,7 +68,7 @@ from analyzer.facts import Facts
 from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
-from analyzer.units import share
+from analyzer.units import count, share
 from rules.sync.judging import BEHIND_RATIO, MIN_RATIO, beside_work, finding, fires
 from traces.trace import Capability
 
@@ -95,6 +95,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     brings = 2 * facts.sync.awaited_copies.blocked_ns > calls.blocked_ns
     if brings and facts.model.optimizing.on_host:
         yield clear("the host waits for gradients that are copied to it: its own update needs them (OP005)")
+        return
+    timed = calls.inside(facts.kernels.timed_runs.host)
+    if 2 * timed.blocked_ns > calls.blocked_ns:
+        yield clear(
+            f"most of the {count(len(calls), 'synchronize call')} are an autotuner's, which times kernels (KE011)"
+        )
         return
     ratio = facts.steps.ratio(facts.sync.waits.owned("explicit").total_ns)
     if not fires(facts, "explicit", limits["min_ratio"], limits["behind_ratio"]):

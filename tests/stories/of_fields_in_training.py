@@ -263,17 +263,18 @@ STORIES = (
     Story(
         "attention of the Evoformer by Triton", "protein folding, ROCm", GITHUB + "AMD-AGI/TraceLens/pull/528",
         "attention and SwiGLU are fused kernels of their own", _evoformer, bound=("compute",),
-        told=("~Evoformer|_attn_bwd|_attn_fwd|layer_norm|addmm",),
+        told=("~attention",),
         never=("GR005", "DL001", "GR004", "PR001", "~scaled_dot_product_attention", "~TF32|cuDNN"),
     ),
     Story(
         "batch norms of voxels", "point clouds, torchsparse", GITHUB + "mit-han-lab/torchsparse/pull/69",
         "batch norms take two thirds, products hardly anything: halves bring 10 %, padding to 8 nothing", _norms_of_voxels,
-        bound=("compute",), told=("~batch_norm",), never=("PR001", "PR002", "PR003", "DL001", "~TF32|tf32|bfloat16"),
+        bound=("compute",), told=("~batch_norm",),
+        never=("PR001", "PR002", "PR003", "DL001", "~TF32|tf32|bfloat16", "~triton|jit\\.script"),
     ),
     Story(
         "relation by relation", "GNN, heterogeneous", GITHUB + "pyg-team/pytorch_geometric/pull/6178",
         "a few tiny kernels for each relation: grouped products for all", _relations, bound=("launch",),
-        told=("ID001", "PY003|GR004"), never=("DL001", "PR001", "PR002", "~DataLoader\\("),
+        told=("ID001", "PY003|GR004"), never=("DL001", "PR001", "PR002", "~DataLoader\\(", "~[Ee]xpert"),
     ),
 )  # fmt: skip

@@ -186,8 +186,8 @@ STORIES = (
     Story(
         "greatest values one by one", "LLM pretraining, float8, FSDP2", GITHUB + "meta-pytorch/float8_experimental/pull/266",
         "an all-reduce of one number for each weight: one for all, behind the update", _greatest_one_by_one,
-        bound=("launch", "communication", "mixed"), told=("CO005", "~precompute_float8|one all-reduce|together|at once"),
-        never=("DL001", "PR001", "~bucket_cap_mb"),
+        bound=("launch", "communication", "mixed", "compute"), told=("CO005", "~precompute_float8|one all-reduce|together|at once"),
+        never=("DL001", "PR001", "~bucket_cap_mb", "~tensor parallelism"),
     ),
     Story(
         "streams on one hardware queue", "LLM pretraining, FSDP, ROCm", GITHUB + "pytorch/torchtitan/pull/4032",

@@ -135,13 +135,13 @@ STORIES = (
         "Triton tunes for each length", "LLM pretraining, packed", GITHUB + "fla-org/flash-linear-attention/issues/1147",
         "the number of tokens is part of the key of autotune: steps with a new one tune again", _tuned_again,
         bound=("compile", "compute", "mixed", "python", "launch", "sync"), told=("~[Tt]un(ed|es|ing)|autotune|[Ss]earch|compil",),
-        never=("DL001", "SY003", "~torch\\.cuda\\.synchronize", "PR001", "PY004"),
+        never=("DL001", "SY003", "OP003", "~torch\\.cuda\\.synchronize", "PR001", "PY004"),
     ),
     Story(
         "MIOpen searches for each shape", "speech, GAN, ROCm", GITHUB + "IAHispano/Applio/pull/1291",
         "each new length is a search on the host: fewer lengths, or other kernels", _found_for_each_shape,
         bound=("launch", "compile", "mixed", "python"), told=("~MIOpen|miopen", "~shape|length"),
-        never=("DL001", "GR004", "~cudnn\\.benchmark = True", "PR001", "~CUDA graph"),
+        never=("DL001", "GR004", "~cudnn\\.benchmark = True", "PR001", "~make_graphed", "~lie on the GPU"),
     ),
     Story(
         "images of all sizes searched for", "vision, cudnn.benchmark", GITHUB + "pytorch/pytorch/issues/2759",

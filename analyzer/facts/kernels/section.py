@@ -21,6 +21,7 @@ from analyzer.facts.kernels.residency import Residency, residency
 from analyzer.facts.kernels.row_selects import row_selects
 from analyzer.facts.kernels.searches import Searches, searches
 from analyzer.facts.kernels.slowing import Slowing, slowing
+from analyzer.facts.kernels.timed_runs import TimedRuns, timed_runs
 from analyzer.facts.kernels.without_gradients import without_gradients
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
@@ -116,6 +117,11 @@ class KernelFacts(Section):
     def searches(self) -> Searches:
         """Matrix ops that try algorithms inside the steps."""
         return searches(self.trace, self._steps, self._host, self.named, self._time.idle)
+
+    @fact
+    def timed_runs(self) -> TimedRuns:
+        """Runs by which an autotuner measures kernels inside the steps."""
+        return timed_runs(self.trace, self._device, self._host.ops, self._steps, self._time.idle)
 
     @fact
     def row_selects(self) -> BoolArray:

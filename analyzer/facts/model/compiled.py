@@ -19,12 +19,13 @@ from analyzer.spans.labels import distinct_texts, is_any
 from traces.trace import Trace
 
 _REGION = re.compile(r"Torch-Compiled Region(?:: (\d+)/(\d+))?")
-_GUARDS = re.compile(r"TorchDynamo Cache Lookup|Pregraph bytecode")
+# What is done at each call of compiled code before it runs.
+CHECKS = re.compile(r"TorchDynamo Cache Lookup|Pregraph bytecode")
 # What a region holds by itself, before its compiled code runs.
 _PROLOGUE = re.compile(r"AOTDispatcher Runtime Wrapper Prologue")
 _CODE = re.compile(r"CompiledFunction$")
 _CALL = re.compile(r"CompiledFunction(?:Backward)?$")
-_ANY = re.compile("|".join(one.pattern for one in (_REGION, _GUARDS, _PROLOGUE, _CALL)))
+_ANY = re.compile("|".join(one.pattern for one in (_REGION, CHECKS, _PROLOGUE, _CALL)))
 _BACKWARD = re.compile(r"CompiledFunctionBackward|autograd::engine::evaluate_function")
 
 
@@ -77,7 +78,7 @@ def compiled(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
     outermost = regions[region_rows[regions.index]]
     spans, kernels = _compiling(trace, steps, host)
     names = [str(name) for name in regions["name"].unique()]
-    guards = IntervalSet.of_rows(ops, _named(host, _GUARDS)) & window
+    guards = IntervalSet.of_rows(ops, _named(host, CHECKS)) & window
     between, frames = _between(steps, regions, outermost)
     passing, inside = _nested(trace, steps, host, every, guards)
     between = between - IntervalSet.of_rows(ops, _named(host, _BACKWARD)) - guards
@@ -166,7 +167,7 @@ def _nested(
     calling = np.zeros(len(regions), dtype=bool)
     nested = regions & regions[parent] & (parent != np.arange(len(parent)))
     calling[parent[nested]] = True
-    own = regions | _named(host, _GUARDS) | _named(host, _PROLOGUE)
+    own = regions | _named(host, CHECKS) | _named(host, _PROLOGUE)
     code = _named(host, _CODE)
     marked = np.zeros(len(regions), dtype=bool)
     marked[parent[code]] = True

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.device.launches import from_source
+from analyzer.facts.device.outside_ops import launches_beside
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.tree import HostTree
@@ -268,7 +269,10 @@ def _norms(measure: _Measuring) -> tuple[IntervalSet, int]:
 
 
 def _zero_runs(measure: _Measuring, known: BoolArray) -> IntervalSet:
-    """Ten or more `aten::zero_` in a row outside the optimizer's ranges."""
+    """Ten or more `aten::zero_` in a row outside the optimizer's ranges, and nothing launched between them.
+
+    What is zeroed for a kernel that an extension launches behind each, as Triton's autotuner does, is no row of gradients.
+    """
     zeroing = measure.tree.named("aten::zero_")
     rows = np.flatnonzero(measure.topmost_ops & measure.inside & ~known)
     if not zeroing[rows].any():
@@ -277,4 +281,6 @@ def _zero_runs(measure: _Measuring, known: BoolArray) -> IntervalSet:
     runs = measure.runs(rows, 10)
     runs = runs[(runs["period"] <= 2).to_numpy() & zeroing[rows][runs["first"].to_numpy()]] if len(runs) else runs
     first, length = runs["first"].to_numpy(), (runs["period"] * runs["repeats"]).to_numpy()
+    alone = ~launches_beside(measure.device.launched, measure.tree.frame.iloc[rows], first, length)
+    first, length = first[alone], length[alone]
     return IntervalSet(measure.start[rows[first]], measure.end[rows[first + length - 1]]) & measure.steps.window

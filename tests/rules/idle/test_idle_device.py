@@ -76,7 +76,7 @@ def starting(*, each: bool) -> TraceBuilder:
 def test_start_up_that_is_most_of_it_is_no_dispatch() -> None:
     found = judged(RULE, starting(each=False)).finding
     assert "For the largest part (20 %) the program starts up" in found.why
-    assert "See PG002" in found.fix[0].code
+    assert "PG002" in found.fix[0].code
 
 
 def test_what_each_step_repeats_is_no_start_up() -> None:

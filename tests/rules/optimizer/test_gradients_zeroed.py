@@ -79,3 +79,23 @@ def test_not_applicable_where_nothing_is_zeroed() -> None:
     builder.step(0, 0, STEP)
     builder.op("aten::zero_", 0, STEP)
     assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+def cleared_between(*, launched: bool) -> TraceBuilder:
+    """Steps with forty `aten::zero_` in a row; with `launched`, an extension launches a kernel behind each."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for index in range(GRADIENTS):
+            when = at + index * 500
+            builder.launch(when, kernel_start=when + 100, kernel_dur=90, op="aten::zero_", call_dur=20)
+            if launched:
+                builder.launch(when + 300, kernel_start=when + 310, kernel_dur=150, name="causal_conv1d_fwd", op=None)
+        builder.launch(at + 30_000, kernel_start=at + 30_005, kernel_dur=60_000, thread=AUTOGRAD)
+    return builder
+
+
+def test_memory_cleared_for_a_kernel_behind_each_is_no_row_of_gradients() -> None:
+    assert judged(RULE, cleared_between(launched=False)).finding.why.startswith("Zeroing the gradients")
+    assert run(RULE, cleared_between(launched=True)).state is State.NOT_APPLICABLE

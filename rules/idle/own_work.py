@@ -1,0 +1,80 @@
+"""What to do about an op that works on the host while the device idles: by what it works on."""
+
+from __future__ import annotations
+
+import re
+
+from analyzer.facts import Facts
+from analyzer.facts.host.dispatch_owner import DispatchOwner
+from analyzer.facts.kernels.precision import CONV_OP
+from analyzer.facts.model.compiled import CHECKS
+from analyzer.finding import Advice
+from analyzer.units import duration
+
+# Ops of a library that has a kernel for each size built or looked up: its own work on the host is that.
+_OF_LIBRARY = re.compile(r"aten::(?:cudnn|miopen)_")
+_JOINT = "` and `"
+
+_REGIONS = Advice(
+    "diff",
+    "-model = torch.compile(model)\n+for layer in model.layers:      # the block that repeats\n+    layer.compile()",
+    "Guards are checked at each call of what was compiled, one for each module, parameter and flag that the code depends on. A "
+    "block by itself has few; that they are checked while the device works on the block before hides them.",
+)
+_FILTERED = Advice(
+    "python",
+    'model = torch.compile(model, options={"guard_filter_fn": torch.compiler.skip_guard_on_all_nn_modules_unsafe})',
+    "Where nothing changes the modules after the first call: a change would go unnoticed.",
+)
+_WHICH = Advice("shell", "TORCH_LOGS=guards python train.py", "Lists the guards.")
+_FAST = Advice(
+    "shell",
+    "export MIOPEN_FIND_MODE=FAST      # or a search once, kept: MIOPEN_USER_DB_PATH on a disk that stays",
+    "MIOpen then takes what its database knows of a size, without a search; kernels that it does not hold are still built once. "
+    "What it takes may be slower than what a search finds: measure both.",
+)
+_SIZES = Advice(
+    "python",
+    "step = 64                                    # a handful of sizes instead of any\n"
+    "short = -length % step\n"
+    "batch = torch.nn.functional.pad(batch, (0, short))",
+    "Each size is prepared once, and comes back.",
+)
+
+
+def own_work(facts: Facts, owner: DispatchOwner) -> tuple[Advice, ...]:
+    """What to do about ops that work on the host while the device idles.
+
+    Args:
+        facts: The measurements.
+        owner: The op, or the few.
+    """
+    names = owner.name.split(_JOINT)
+    each = f"Each call keeps the host for {duration(owner.each_ns)}: a larger batch or a graph does not end it."
+    if all(CHECKS.search(name) for name in names):
+        return (_REGIONS, _FILTERED, _WHICH)
+    if all(_OF_LIBRARY.match(name) or CONV_OP.search(name) for name in names):
+        return _prepared(facts, each)
+    lines = " Record with `with_stack=True` to see the line that calls it." if not facts.recording.has_stacks else ""
+    return (
+        Advice(
+            "text",
+            f"Take the work of `{owner.name}` off the path to the next kernel: on tensors that lie on the GPU, less often, or "
+            f"{'for the next input while the GPU works on this one' if facts.model.infers else 'in the workers of the loader'}.",
+            f"{each}{lines}",
+        ),
+    )
+
+
+def _prepared(facts: Facts, each: str) -> tuple[Advice, ...]:
+    """Convolutions launch and go on: one that works on the host chooses or builds its kernels."""
+    rocm = facts.device.kind == "rocm"
+    library = "MIOpen" if rocm else "cuDNN"
+    said = Advice(
+        "text",
+        f"A convolution launches its kernel and goes on: that {library} works on the host for so long is how it chooses or builds "
+        "kernels, once for each size that it has not seen. Steps whose sizes all came before do not have it: warm up with them "
+        "before the recording, and keep sizes few.",
+        each,
+    )
+    return (said, *((_FAST,) if rocm else ()), _SIZES)
