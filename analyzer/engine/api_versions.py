@@ -86,7 +86,7 @@ APIS = (
     _api(r"bf16_compress_hook", (1, 10)),  # documentation of 1.10
     _api(r"static_graph=True", (1, 11)),  # documentation of 1.11
     _api(r"\bfully_shard\(|MixedPrecisionPolicy", (2, 6)),
-    _api(r"set_modules_to_forward_prefetch", (2, 6)),
+    _api(r"set_modules_to_forward_prefetch|set_requires_(?:gradient_sync|all_reduce)", (2, 6)),
     _api(r"FullyShardedDataParallel\(.*forward_prefetch", (1, 13)),
     _api(r"\bMixedPrecision\(", (1, 12)),
     _api(r"init_device_mesh", (2, 2)),

@@ -9,6 +9,7 @@ from analyzer.units import duration, share
 from rules.changes import memory_limits_the_batch, older_than
 from rules.communication import libraries, serving
 from rules.communication.buffers import of_buffers, other_exposed
+from rules.communication.kinds import in_turn, of_kind, reduced_once
 from rules.purpose import by_purpose
 
 
@@ -85,6 +86,17 @@ _FSDP1_IN_16_BITS = Advice(
     "model = FullyShardedDataParallel(model, mixed_precision=policy)",
     "Parameters are gathered and gradients scattered in 16 bits: half the bytes.",
 )
+_PREFETCHED = Advice(
+    "python",
+    "model = FullyShardedDataParallel(model, backward_prefetch=BackwardPrefetch.BACKWARD_PRE, forward_prefetch=True)",
+    "Gathers the next layer's parameters while this one computes. FSDP2 (`fully_shard`) does so for "
+    "one layer by itself; `block.set_modules_to_forward_prefetch([following])` for more.",
+)
+_PREFETCHED_FURTHER = Advice(
+    "python",
+    "for block, following in zip(blocks, blocks[1:]):\n    block.set_modules_to_forward_prefetch([following])",
+    "Gathers the next block's parameters while this one computes. It hides gathering, not reducing.",
+)
 _WITHIN_MACHINES = Advice(
     "python",
     'mesh = init_device_mesh("cuda", (machines, gpus_of_one), mesh_dim_names=("replicate", "shard"))\n'
@@ -130,15 +142,17 @@ def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
         return (_MORE_MICRO_BATCHES,)
     if facts.communication.collectives.activations:
         return (_FEWER_PARTS,)
+    if of_kind(facts):
+        return of_kind(facts)
     said = libraries.move_less(facts)
     if said is not None and not facts.communication.collectives.fsdp:
         return said
     if facts.communication.collectives.sharded:
         if facts.communication.collectives.narrow:
-            return (_WITHIN_MACHINES,) if facts.communication.collectives.fsdp else ()
+            return (*reduced_once(facts), *((_WITHIN_MACHINES,) if facts.communication.collectives.fsdp else ()))
         if not facts.communication.collectives.fsdp:
             return (_ZERO_IN_16_BITS,)
-        return (_FSDP1_IN_16_BITS if older_than(facts, (2, 6)) else _SHARDED_IN_16_BITS,)
+        return (*reduced_once(facts), _FSDP1_IN_16_BITS if older_than(facts, (2, 6)) else _SHARDED_IN_16_BITS)
     if facts.communication.collectives.data_parallel:
         return (*of_buffers(facts), *(_gradients_less(facts) if other_exposed(facts) else ()))
     return (
@@ -177,7 +191,7 @@ def _gradients_less(facts: Facts) -> tuple[Advice, ...]:
 
 def hide_more(facts: Facts) -> tuple[Advice, ...]:
     """Let compute run beside what has to be sent."""
-    return by_purpose(facts, serving.hide_more(facts), _hide_more_in_training(facts))
+    return (*in_turn(facts), *by_purpose(facts, serving.hide_more(facts), _hide_more_in_training(facts)))
 
 
 def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
@@ -187,6 +201,8 @@ def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
         return (_INTERLEAVED,)
     if facts.communication.collectives.activations:
         return (_ASYNC_PRODUCTS,)
+    if of_kind(facts):
+        return of_kind(facts)
     reduced_by_library = not (facts.communication.collectives.sharded or facts.communication.collectives.data_parallel)
     said = libraries.hide_more(facts)
     if said is not None and reduced_by_library:
@@ -194,14 +210,7 @@ def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
     if facts.communication.collectives.sharded:
         if not facts.communication.collectives.fsdp:
             return (_ZERO_BESIDE_COMPUTE,)
-        return (
-            Advice(
-                "python",
-                "model = FullyShardedDataParallel(model, backward_prefetch=BackwardPrefetch.BACKWARD_PRE, forward_prefetch=True)",
-                "Gathers the next layer's parameters while this one computes. FSDP2 (`fully_shard`) does so for "
-                "one layer by itself; `block.set_modules_to_forward_prefetch([following])` for more.",
-            ),
-        )
+        return (_PREFETCHED_FURTHER if facts.communication.reductions_a_step else _PREFETCHED,)
     if facts.communication.collectives.data_parallel and not other_exposed(facts):
         return of_buffers(facts)
     if facts.communication.collectives.data_parallel:
@@ -212,6 +221,11 @@ def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
                 "Try 10, 25 (the default), 50 and 100: small buckets start earlier, large ones transfer better.",
             ),
         )
+    return _hide_unknown(facts)
+
+
+def _hide_unknown(facts: Facts) -> tuple[Advice, ...]:
+    """What hides collectives of which no range tells who makes them."""
     if not len(facts.communication.collectives.calls) and len(facts.host.ops.ops):
         return (
             Advice(

@@ -54,6 +54,7 @@ import math
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
+from analyzer.facts.communication.between_layers import FEW_BYTES
 from analyzer.finding import (
     Advice,
     Column,
@@ -139,6 +140,17 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
+_NUMBERS_TOGETHER = Advice(
+    "python",
+    "numbers = torch.stack(values)\ntorch.distributed.all_reduce(numbers)   # once for all of them",
+    "Most of these collectives carry a few numbers each: norms, greatest values, flags, losses. Together they cost as much as one. "
+    "Those of metrics can wait for the steps that log them.",
+)
+_SCALES = Advice(
+    "python",
+    "optimizer.step()\nprecompute_float8_dynamic_scale_for_fsdp(model)   # torchao.float8",
+    "Where they are scales of float8 weights that FSDP gathers: all greatest values by one all-reduce behind the update.",
+)
 # Parameters that are sharded travel unit by unit: what is wrapped decides how large a collective is.
 _LARGER_UNITS = Advice(
     "python",
@@ -170,11 +182,19 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         "For collectives of your own: send once, then split.",
     )
     found = facts.communication.collectives
+    if _of_few_numbers(facts):
+        return (_NUMBERS_TOGETHER, _SCALES) if found.fsdp else (_NUMBERS_TOGETHER,)
     if found.sharded:
         return (_LARGER_UNITS,) if found.fsdp else (_LARGER_LEAVES, _KEPT_WHOLE)
     if not found.may_be_gradients:
         return (flat,)
     return (flat, buckets) if found.data_parallel else (buckets, flat)
+
+
+def _of_few_numbers(facts: Facts) -> bool:
+    """Whether most of the small ones carry a few numbers each, which no unit and no bucket holds."""
+    sizes = facts.communication.collectives.calls["size_bytes"].to_numpy()
+    return 2 * int((sizes <= FEW_BYTES).sum()) > len(sizes)
 
 
 def _table(facts: Facts) -> Table:

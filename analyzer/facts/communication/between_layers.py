@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# A number, or a handful of them, is a scale, a norm or a flag: of activations even one token has a thousand.
+FEW_BYTES = 64
 # Gathering is left out: sharded parameters are gathered between layers as well.
 _REDUCING = ("all_reduce", "allreduce", "reduce_scatter")
 _BOUNDARIES = ("optimizer_step", "zero_grad", "loader")
@@ -31,17 +33,21 @@ def between_layers(trace: Trace, calls: pd.DataFrame) -> BoolArray:
 
     Args:
         trace: The trace.
-        calls: Columns kind and start_ns, one row per collective.
+        calls: Columns kind, start_ns and size_bytes (NaN where it is not known), one row per collective.
     """
     reducing = calls["kind"].astype("str").str.contains("|".join(_REDUCING)).to_numpy(dtype=bool)
+    reducing = reducing & ~(calls["size_bytes"].to_numpy() <= FEW_BYTES)
     if not reducing.any():
         return reducing
     ops, ranges = trace.ops, trace.annotations
     starts = ops["start_ns"].to_numpy()
+    backward = matching(ops["name"], is_backward_node)
     boundaries = np.sort(
         np.concatenate(
             [
-                starts[matching(ops["name"], is_backward_node)],
+                starts[backward],
+                # What is reduced behind the last node of a micro-batch is not between its products and those of the next one.
+                ops["end_ns"].to_numpy()[backward],
                 ranges["start_ns"].to_numpy()[ranges["kind"].isin(_BOUNDARIES).to_numpy()],
                 trace.steps["start_ns"].to_numpy(),
             ]

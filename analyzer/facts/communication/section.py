@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analyzer.facts.communication.accumulated import reductions_a_step
 from analyzer.facts.communication.buffers import buffer_broadcasts
 from analyzer.facts.communication.collectives import (
     Collectives,
@@ -83,6 +84,11 @@ class CommunicationFacts(Section):
     def calls_of(self, library: str) -> IntervalSet:
         """When collectives of a library, `gloo` or `nccl`, are called on the host."""
         return calls_of_library(self.trace, library)
+
+    @fact
+    def reductions_a_step(self) -> int:
+        """How often FSDP2 reduces the gradients of a module in a step; 0 where it does not show."""
+        return reductions_a_step(self.trace, self._steps)
 
     @fact
     def nan_checks_ns(self) -> int:

@@ -1,0 +1,78 @@
+"""Fixes by what the collectives do that nothing hides: barriers, what is gathered beside DDP, streams that take turns."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice
+from analyzer.units import duration
+
+# Compute hides less than this of the collectives where streams take turns.
+_HARDLY_HIDDEN = 0.1
+
+_BARRIER = Advice(
+    "diff",
+    "-torch.distributed.barrier()",
+    "A barrier waits for the slowest rank, and sends nothing: collectives wait for one another without it. It is needed "
+    "where ranks share something else, as a file that one of them writes. The wait may go on in the next collective where a "
+    "rank comes late.",
+)
+_GATHERED = Advice(
+    "text",
+    "Gather less in front of the loss, or start it earlier: what each rank needs of the others, in 16 bits, one tensor instead of "
+    "several (`torch.cat` before), and a barrier nowhere beside it.",
+    "DDP's buckets, its hooks and accumulating change nothing about what the program gathers. Of a contrastive loss each rank "
+    "computes its own rows against all columns (open_clip: `--local-loss --gather-with-grad`), not all rows on each rank.",
+)
+_QUEUES = Advice(
+    "shell",
+    "export GPU_MAX_HW_QUEUES=8      # before the program starts; HIP's default is 4",
+    "HIP puts streams on hardware queues in turn, and streams that share one do not overlap, though nothing in the program makes "
+    "them wait. As many as the job has streams that work at once, and hardly more: twice as many slowed a job down "
+    "(pytorch/torchtitan#4032).",
+)
+
+
+def of_kind(facts: Facts) -> tuple[Advice, ...]:
+    """What helps where most of the exposed time is no sum of gradients; empty where it may be one."""
+    kind = facts.communication.collectives.main_kind or ""
+    if "barrier" in kind:
+        return (_BARRIER,)
+    if facts.communication.collectives.data_parallel and "gather" in kind:
+        return (_GATHERED,)
+    return ()
+
+
+def in_turn(facts: Facts) -> tuple[Advice, ...]:
+    """What may keep streams of AMD's cards from overlapping, where they hardly do although several are used."""
+    found = facts.communication.collectives
+    apart = facts.device.kind == "rocm" and facts.kernels.named.shares_streams(facts.kernels.named.collective) == 0
+    return (_QUEUES,) if apart and found.hidden_ratio < _HARDLY_HIDDEN else ()
+
+
+def reduced_once(facts: Facts) -> tuple[Advice, ...]:
+    """Reduce accumulated gradients once a step, where FSDP2 does it for each micro-batch."""
+    times = facts.communication.reductions_a_step
+    if times < 2:
+        return ()
+    found = facts.communication.collectives
+    # Kinds of collectives may run beside one another.
+    sent = min(sum(ns for kind, ns in found.exposed_ns.items() if "reduce" in kind), found.exposed.total_ns)
+    alone = f"; {duration(facts.steps.per_step(sent))} {facts.steps.a_unit} nothing runs beside them" if sent else ""
+    replicated = any("allreduce" in kind or "all_reduce" in kind for kind in found.exposed_ns)
+    hybrid = (
+        " Gradients that replicas sum as well (HSDP): `model.set_requires_all_reduce(last)` leaves that for the last and "
+        "still scatters each time, which takes no more memory."
+        if replicated
+        else ""
+    )
+    return (
+        Advice(
+            "python",
+            "for index, micro_batch in enumerate(micro_batches):\n"
+            "    last = index + 1 == len(micro_batches)\n"
+            "    model.set_requires_gradient_sync(last)   # FSDP2 has no `no_sync`\n"
+            "    loss_of(model, micro_batch).backward()",
+            f"Gradients of a module are reduced {times} times {facts.steps.a_unit}, for each micro-batch{alone}. Once is enough "
+            f"where memory holds whole gradients meanwhile.{hybrid}",
+        ),
+    )
