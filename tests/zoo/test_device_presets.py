@@ -18,6 +18,8 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from traces.collect.zoo import PRESETS, device, efficiency
 from traces.collect.zoo.preset import Preset
 
+# On a device it has been fused for longer.
+pytestmark = pytest.mark.skipif(torch.__version__ < (2, 4), reason="updates are fused on the CPU since torch 2.4")
 ON_DEVICE = [preset for preset in PRESETS if preset.needs in ("cuda", "two-gpus")]
 CPU = torch.device("cpu")
 

@@ -16,7 +16,13 @@ from analyzer.hardware.work import PRODUCTS, work_of
 torch = pytest.importorskip("torch")
 
 from torch.profiler import profile  # noqa: E402
-from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
+from torch.utils.flop_counter import FlopCounterMode, flop_registry  # noqa: E402
+
+# The last of them that torch learned to count: where it counts this one, it counts what is compared below.
+COUNTS_ATTENTION = pytest.mark.skipif(
+    getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu", None) not in flop_registry,
+    reason="this torch's own counter knows neither attention on the CPU nor scaled products",
+)
 
 
 def _tensor(*shape: int) -> torch.Tensor:
@@ -70,7 +76,7 @@ def _recorded(path: Path, run: Callable[[random.Random], torch.Tensor], seed: in
     return flops, seen
 
 
-@pytest.mark.parametrize("run", [_products, _convolutions, _attention])
+@pytest.mark.parametrize("run", [_products, _convolutions, pytest.param(_attention, marks=COUNTS_ATTENTION)])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_work_is_what_torch_counts(tmp_path: Path, run: Callable[[random.Random], torch.Tensor], seed: int) -> None:
     with FlopCounterMode(display=False) as counter:
@@ -81,8 +87,6 @@ def test_work_is_what_torch_counts(tmp_path: Path, run: Callable[[random.Random]
 
 
 def test_every_op_torch_counts_has_a_formula() -> None:
-    from torch.utils.flop_counter import flop_registry
-
     known = {f"aten::{one.__name__}" for one in flop_registry if isinstance(one, torch._ops.OpOverloadPacket)}
     assert known <= set(PRODUCTS)
 
@@ -125,10 +129,9 @@ def test_products_in_place_and_with_an_activation_do_the_same(name: str) -> None
 SHAPES = {"query": (2, 4, 5, 8), "key": (2, 2, 7, 8), "value": (2, 2, 7, 16), "gradient": (2, 4, 5, 16)}
 
 
+@COUNTS_ATTENTION
 @pytest.mark.parametrize("name", sorted(name for name in PRODUCTS if "dot_product" in name and "override" not in name))
 def test_attention_of_every_backend_is_counted_as_by_torch(name: str) -> None:
-    from torch.utils.flop_counter import flop_registry
-
     formula = flop_registry[getattr(torch.ops.aten, name.removeprefix("aten::"))]
     named = (["gradient"] if name.endswith("backward") else []) + ["query", "key", "value"]
     tensors = [torch.empty(SHAPES[one], device="meta") for one in named]
@@ -137,9 +140,8 @@ def test_attention_of_every_backend_is_counted_as_by_torch(name: str) -> None:
     assert work.flops == formula(*tensors, out_val=tensors[0])
 
 
+@COUNTS_ATTENTION
 def test_scaled_products_and_library_convolutions_are_counted_as_by_torch() -> None:
-    from torch.utils.flop_counter import flop_registry
-
     scaled = flop_registry[torch.ops.aten._scaled_mm]((3, 16), (16, 5), (), ())
     work = work_of(
         "aten::_scaled_mm", "[[3, 16], [16, 5], [], []]", '["c10::Float8_e4m3fn", "c10::Float8_e4m3fn", "", ""]'
