@@ -173,8 +173,9 @@ def program() -> NoReturn:
     ending.surfaced()
     leftovers.sweep()
     asked = ending.received()
-    if asked is not None:
-        code = ending.BY_SIGNAL + asked
+    if asked is not None and code != ending.BY_SIGNAL + asked:
+        # Lost in code that swallows what it cannot raise, or come when there was nothing left to interrupt.
+        code = _interrupted(ending.Ended(asked))
     left = sys.modules.get("analyzer.engine.left_behind")
     if left is not None and left.are_there():
         left.end()

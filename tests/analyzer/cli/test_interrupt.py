@@ -57,3 +57,12 @@ def test_an_interrupt_that_comes_out_as_another_error(
     monkeypatch.setattr(program.advisor, "main", interrupted)
     assert program.main([]) == 130
     assert capsys.readouterr().err == "advisor: interrupted\n"
+
+
+def test_an_interrupt_that_was_lost_on_its_way_is_told_at_the_end() -> None:
+    lost = (
+        "import analyzer.cli.main as cli, traces.ending as e; cli.main = lambda: 0; e._asked.number = 2; cli.program()"
+    )
+    ended = subprocess.run([sys.executable, "-c", lost], capture_output=True, text=True, cwd=ROOT)
+    assert ended.returncode == 130
+    assert ended.stderr == "advisor: interrupted\n"
