@@ -37,8 +37,8 @@ def pytest_collection_finish() -> None:
     """Seven thousand tests and what they import stay to the end: no collection of garbage need walk over them."""
     gc.collect()
     gc.freeze()
-    # The reference loop thaws what it froze, and these with it: from there on every pass walked over them, and the tests behind
-    # it took twice as long. `test_own_heap.py` sees the loop do it, in a process of its own.
+    # The reference loop collects, freezes and thaws, and these with it: each recording behind the first walked over all of them,
+    # two seconds for a tenth. `test_own_heap.py` sees the loop do it, in a process of its own.
     gc.unfreeze = lambda: None
 
 

@@ -33,7 +33,7 @@ _CALLS_BESIDE = 4_000
 _TIMES_THE_FILE = 20
 _SIZES = (300, 600, 1_200, 2_400)
 _LARGE = {"devices", "driven devices", "steps", "steps of a device"}
-_LARGE_SIZES = (1_250, 2_500, 5_000, 10_000)
+_LARGE_SIZES = (625, 1_250, 2_500, 5_000)
 
 
 def explained(path: Path) -> Analysis:
