@@ -56,7 +56,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
-from rules.changes import compiled
+from rules.changes import compiled, older_than
 from rules.evidence import kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
@@ -111,6 +111,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"pointwise kernels are {share(ratio)} of the busy time, but none of them follows another in its step"
         )
         return
+    if older_than(facts, (2, 0)) and 2 * kernels.busy_ratio(found.chained & kernels.is_family("norm")) > chained:
+        yield clear(
+            f"runs of pointwise kernels are {share(chained)} of the busy time, but most of that is normalisation, which scripted "
+            "functions of this torch leave as it is"
+        )
+        return
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time is pointwise kernels; runs of them"
         + (" over the same data" if found.shapes_known else "")
@@ -124,7 +130,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             usual_ns=min(_GAIN_RATIO * kernels.time_ns(found.chained), kernels.time_ns(found.shorter)),
         ),
         fix=(compiled(facts, _NOTE),),
-        verify="Record again after the warm-up: names such as `triton_poi_fused_...`, and fewer kernels a step.",
+        verify="Record again after the warm-up: fewer kernels a step"
+        + (
+            ", with names as `fused_add_relu`."
+            if older_than(facts, (2, 0))
+            else ", and names such as `triton_poi_fused_...`."
+        ),
         steps_seen=steps_with(facts, found.pointwise),
         confidence=Confidence.MEDIUM if found.shapes_known else Confidence.LOW,
         evidence=(_bars(facts), kernel_table(facts, found.chained, "longest kernels in runs")),

@@ -170,7 +170,8 @@ def _measured(facts: Facts) -> _Measured:
     matrix = work.matrix_ns / computing
     depthwise = facts.kernels.named.busy_ratio(facts.kernels.named.depthwise)
     alone = f", {share(depthwise)} channel by channel" if depthwise >= _WORTH_NAMING else ""
-    fast = f"{share(work.short_ratio)} of that in 16 bits or fewer{alone}"
+    narrow = f", {share(work.eight_bits_ratio)} in 8" if work.eight_bits_ratio >= _WORTH_NAMING else ""
+    fast = f"{share(work.short_ratio)} of that in 16 bits or fewer{narrow}{alone}"
     words = f"{share(busy)} of the step, {share(matrix)} of it matrix work, {fast}"
     return _Measured(computing, busy, matrix, work.short_ratio, words)
 
@@ -238,14 +239,17 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     return (
         *((_KEPT,) if facts.steps.ratio(frozen) >= _WORTH_NAMING else ()),
         Advice("text", "Less work: a smaller or pruned model, shorter sequences, fewer or better-chosen samples."),
-        Advice(
-            "text",
-            "Quantization to FP8 or 8 bits where the device has units for it, after checking the results.",
-        ),
+        *((_QUANTIZED,) if facts.kernels.matrix_work.eight_bits_ratio < _MOST else ()),
         Advice("text", "More or faster devices."),
         # Accumulating saves memory, not compute: worth a word only where the batch is known to be short of memory.
         *((accumulate_gradients(facts),) if full is not None else ()),
     )
+
+
+_QUANTIZED = Advice(
+    "text",
+    "Quantization to FP8 or 8 bits where the device has units for it, after checking the results.",
+)
 
 
 _KEPT = Advice(

@@ -96,6 +96,7 @@ from rules.python.stretches import (
     slower_than_quiet,
     uncounted_ns,
 )
+from rules.transfer.advice import COMPUTED_ON_DEVICE
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -252,6 +253,9 @@ def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice,
         return (*called.remedy(facts, time), moved, *late, *elsewhere)
     if not acts_on_values(facts, time):
         return (look(facts), *elsewhere)
+    through = facts.transfer.through_host.host & time
+    if 2 * through.total_ns > time.total_ns:
+        return (COMPUTED_ON_DEVICE, look(facts), *late)
     # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader; more often no batch is.
     often = facts.sync.silences(time)[0].stretches > facts.steps.count
     return (look(facts), SIMULATOR, *late) if often else (look(facts), *late, *elsewhere, SIMULATOR)

@@ -21,6 +21,24 @@ _BACK = (
 )
 
 
+COMPUTED_ON_DEVICE = Advice(
+    "python",
+    "import cupy, cupyx.scipy.ndimage as ndimage          # NumPy and SciPy by another name, on the GPU\n"
+    "result = torch.as_tensor(ndimage.gaussian_filter(cupy.asarray(tensor.detach()), sigma=2), device=tensor.device)",
+    "What the host makes of these tensors goes back to the device: make it there, by torch or a library for the GPU, and neither "
+    "copy nor host is waited for. What depends on labels alone, and not on what the model gives, belongs into the dataset, where "
+    "workers make it beside training.",
+)
+
+
+def comes_back(facts: Facts) -> bool:
+    """Whether most of what is sent from unpinned memory was on the device just before, and is computed on by the host."""
+    unpinned = facts.transfer.copies.to_device
+    if unpinned.states_memory:
+        unpinned = unpinned.of_memory("pageable")
+    return 2 * facts.transfer.through_host.returned_bytes > unpinned.bytes > 0
+
+
 def what_is_sent(facts: Facts) -> str:
     """A sentence on what the copies are, where they are no batches; empty where they may be."""
     if facts.transfer.piece_by_piece:
@@ -29,6 +47,8 @@ def what_is_sent(facts: Facts) -> str:
         return _BACK
     if facts.transfer.whole_models:
         return _MODELS
+    if comes_back(facts):
+        return " Most of it comes back from the host, which computes on what was copied there just before; no loader's batch."
     computed = facts.transfer.computed_on_host
     return f" Most of it is computed on the host just before, by `{computed}`; no loader's batch." if computed else ""
 
@@ -117,6 +137,8 @@ def pin_memory(facts: Facts) -> tuple[Advice, ...]:
     """Pinned batches, copied without waiting."""
     if facts.transfer.of_weights:
         return keep_on_device(facts)
+    if comes_back(facts):
+        return (COMPUTED_ON_DEVICE,)
     if facts.transfer.computed_on_host is not None:
         return _computed_there(facts.transfer.computed_on_host)
     batch_type = Advice(

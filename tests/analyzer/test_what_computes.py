@@ -39,6 +39,10 @@ def facts_with(*kernels: tuple[str, float]) -> Facts:
         (((CONV, 2_000), (CONV + "y", 2_500), (CONV + "z", 2_500), (GELU, 500)), "Of the computing: convolutions 93 %"),
         ((("void my::scan<4>(float*)", 6_000), (GEMM, 3_000)), "matrix products 33 %; the kernel `scan` alone 67 %."),
         (
+            (("void at::native::batch_norm_backward_kernel<float>(p)", 6_000), ("void vector_fft<16u, 2u>(p)", 3_000)),
+            "normalisation 67 %, Fourier transforms 33 %",
+        ),
+        (
             (("frobnicate", 8_000), ("merge", 500)),
             "the names of its work do not say: the kernel `frobnicate` alone 94 %.",
         ),

@@ -16,6 +16,7 @@ from traces.reader.names.collectives import collective_word
 
 # Number formats for which there are tensor cores (AMD: matrix cores) fast enough to matter in training.
 SHORT_FORMATS = ("fp16", "bf16", "fp8", "fp4")
+EIGHT_BITS = ("fp8", "fp4", "int8")
 MATRIX_FAMILIES = ("gemm", "conv", "attention")
 # One pass over memory and little arithmetic: what a compiler fuses into its neighbours.
 POINTWISE_FAMILIES = ("elementwise", "copy", "cat", "reduce", "softmax", "norm")
@@ -27,7 +28,7 @@ class KernelName(msgspec.Struct, frozen=True):
     Args:
         family: gemm, gemv (one vector: memory decides, not tensor cores), conv, attention, layout (transposes around
             convolutions), elementwise, copy, cat, reduce, softmax, norm, gather (index, embedding, sort), multi_tensor (foreach
-            and fused optimizers), dequantize (packed weights written out before a product), triton, collective or other.
+            and fused optimizers), dequantize (packed weights written out before a product), fft, triton, collective or other.
         number_format: fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8, complex or None; of the inputs, where they differ from
             the result.
         tensor_core: Whether tensor or matrix cores do the work; None where the name does not say.
@@ -78,6 +79,11 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             "conv",
             r"convolve|scudnn|hcudnn|winograd|Winograd|wgrad|dgrad|fprop|[Cc]onv(?:olution|\d?d|_depthwise|2D)|_conv_|\bconv\b|4conv6"
             r"|conv_(?:fwd|bwd)|AsmConv|^gen_conv|bwd_weight|igemm_(?:fwd|bwd|wrw)|im2col|col2im|Im2Col|fft[12]d_(?:r2c|c2r)|pointwise_mult_and_sum_complex",
+        ),
+        # cuFFT's and rocFFT's; those inside convolutions (`fft2d_r2c_32x32`) are taken above.
+        (
+            "fft",
+            r"(?:^|\b)(?:regular|vector|composite|dpRadix\w*|spRadix\w*)_?[fF][fF][tT]|^fft_rtc|_fft_\d+d_|\bfft_kernel",
         ),
         ("gemv", r"gemv|gemmk1"),
         (

@@ -11,7 +11,7 @@ from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.ops import pick, pick_row
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.find import Kernels
-from analyzer.facts.kernels.names import MATRIX_FAMILIES, SHORT_FORMATS
+from analyzer.facts.kernels.names import EIGHT_BITS, MATRIX_FAMILIES, SHORT_FORMATS
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.labels import distinct_texts, matching
 from analyzer.spans.open_spans import NONE
@@ -41,6 +41,7 @@ class MatrixWork(msgspec.Struct, frozen=True):
         convolution: Kernels that belong to a convolution; shape (kernels,).
         by_types: Whether the formats of most of `single` and `tf32` come from recorded input types; else from kernel names alone.
         short_ratio: Share of all matrix time on tensor cores in 16 bits or fewer; 0 without matrix work.
+        eight_bits_ratio: Share of it whose kernels' names say 8 bits or fewer; 0 without matrix work.
         unstated_ratio: Share of it in a format that neither a kernel's name nor an op's types tell; 0 without matrix work.
         matrix_ns: Device time of all matrix kernels.
         compute_major: Compute capability of the card; of the oldest card that could have run the kernels where the trace does not
@@ -53,6 +54,7 @@ class MatrixWork(msgspec.Struct, frozen=True):
     convolution: BoolArray
     by_types: bool
     short_ratio: float
+    eight_bits_ratio: float
     unstated_ratio: float
     matrix_ns: int
     compute_major: int | None
@@ -102,6 +104,7 @@ def matrix_work(
         convolution=convolution.astype(bool),
         by_types=found.time_ns((single | tf32) & typed) > found.time_ns((single | tf32) & ~typed),
         short_ratio=found.time_ns(fast & ~tf32 & ~found.is_format("fp64", "complex")) / matrix_ns if matrix_ns else 0.0,
+        eight_bits_ratio=found.time_ns(matrix & found.is_format(*EIGHT_BITS)) / matrix_ns if matrix_ns else 0.0,
         unstated_ratio=found.time_ns(matrix & ~known) / matrix_ns if matrix_ns else 0.0,
         matrix_ns=matrix_ns,
         compute_major=found.min_compute_major if major is None else major,

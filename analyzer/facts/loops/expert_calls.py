@@ -15,5 +15,11 @@ _WRITES = re.compile(r"aten::(?:index_add_?|index_copy_?|index_put_?|_index_put_
 
 
 def routes_rows(unit: Sequence[str]) -> bool:
-    """Whether one turn takes rows by index, sends them through a layer and writes them back by index."""
-    return all(any(map(pattern.match, unit)) for pattern in (_TAKES, _LAYER, _WRITES))
+    """Whether one turn takes rows by index, sends them through a layer and writes them back by index, in this order.
+
+    A loop over the relations of a graph has the same ops: a product, the rows of each edge's source, their sum.
+    """
+    kinds = [kind for name in unit for kind, pattern in enumerate((_TAKES, _LAYER, _WRITES)) if pattern.match(name)]
+    # A run may begin anywhere in a turn.
+    turns = (kinds[place:] + kinds[:place] for place, kind in enumerate(kinds) if not kind)
+    return set(kinds) == {0, 1, 2} and any(turn.index(1) < turn.index(2) for turn in turns)

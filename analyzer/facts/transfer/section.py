@@ -27,6 +27,7 @@ from analyzer.facts.transfer.layout_work import LayoutWork, layout_work
 from analyzer.facts.transfer.made_on_host import MadeOnHost, made_on_host
 from analyzer.facts.transfer.round_trip import there_and_back
 from analyzer.facts.transfer.state_out import state_out_bytes
+from analyzer.facts.transfer.through_host import ThroughHost, through_host
 from analyzer.spans.intervals import IntervalSet
 
 
@@ -128,6 +129,11 @@ class TransferFacts(Section):
     def computed_on_host(self) -> str | None:
         """The op that computes most of what is sent to the device, on the host and just before; None where none does."""
         return computed_on_host(self.trace, self._host, self.copies)
+
+    @fact
+    def through_host(self) -> ThroughHost:
+        """What the host computes on between a large copy to it and one back."""
+        return through_host(self.trace, self._steps, self.copies)
 
     @fact
     def layout_work(self) -> LayoutWork:

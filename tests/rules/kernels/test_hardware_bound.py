@@ -14,20 +14,20 @@ TENSOR = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_cublas"
 PLAIN = "volta_sgemm_128x64_tn"
 
 
-def world(*, tensor: float = 80_000, plain: float = 0, other: float = 17_000) -> TraceBuilder:
+def world(*, tensor: float = 80_000, plain: float = 0, other: float = 17_000, name: str = TENSOR) -> TraceBuilder:
     """Three steps of 100 ms: GEMMs on tensor cores, GEMMs beside them, other kernels, then nothing."""
     builder = TraceBuilder()
     for number in range(3):
         at = number * 100_000
         builder.step(number, at, 100_000)
         start = at + 20.0
-        for name, dur, op in (
-            (TENSOR, tensor, "aten::mm"),
+        for kernel, dur, op in (
+            (name, tensor, "aten::mm"),
             (PLAIN, plain, "aten::mm"),
             ("elementwise", other, "aten::add"),
         ):
             if dur:
-                builder.launch(at + 1, kernel_start=start, kernel_dur=dur, name=name, op=op)
+                builder.launch(at + 1, kernel_start=start, kernel_dur=dur, name=kernel, op=op)
                 start += dur
                 at += 10
     return builder
@@ -179,3 +179,10 @@ def test_not_applicable_without_a_device() -> None:
 def test_where_nothing_else_is_left_less_work_is_named() -> None:
     said = " ".join(fix.code for fix in judged(RULE, world()).finding.fix)
     assert all(word in said for word in ("Quantization", "smaller or pruned model", "faster devices"))
+
+
+def test_what_multiplies_in_8_bits_is_not_told_to() -> None:
+    eight = judged(RULE, world(name=TENSOR.replace("bf16bf16_bf16f32_f32", "e4m3bf16_e4m3f32_f32"))).finding
+    assert "100 % in 8" in eight.why
+    assert not any("FP8" in fix.code for fix in eight.fix)
+    assert any("FP8" in fix.code for fix in judged(RULE, world()).finding.fix)

@@ -119,6 +119,9 @@ def test_matrix_kernels(
     [
         ("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", "collective"),
         ("void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>(p)", "layout"),
+        ("void regular_fft<256u, EPT<8u>, 64u, 2u, (padding_t)1>(kernel_arguments_t<unsigned int>)", "fft"),
+        ("fft_rtc_fwd_len256_factors_8_8_4_wgs_256_tpt_32_sp_ip_CI_unitstride_sbrr_C2R", "fft"),
+        ("void fft2d_r2c_32x32<float, false, 1u, false>(float2*, float const*, int)", "conv"),
         ("void cask__5x_cudnn::genericTranspose_kernel<float, float, float, false, 2>(p)", "layout"),
         ("void cudnn::engines_precompiled::genericTranspose_kernel<__half, __half, float>(p)", "layout"),
         ("batched_transpose_32x16_half", "layout"),
