@@ -9,6 +9,7 @@ from analyzer.finding import Advice
 from analyzer.units import count, size
 from rules.changes import larger_batch
 from rules.data_loading import words
+from rules.data_loading.packed import packed
 from rules.data_loading.parts import (
     collate_stays,
     faster_sampler,
@@ -110,6 +111,9 @@ def tiny_batches(facts: Facts) -> tuple[Advice, ...]:
 
 def feed_workers(facts: Facts) -> tuple[Advice, ...]:
     """Ways to get batches sooner from worker processes that exist already."""
+    handed_over = packed(facts)
+    if handed_over:
+        return handed_over
     now, cores, used = (
         facts.recording.collected.num_workers,
         facts.recording.collected.cores,

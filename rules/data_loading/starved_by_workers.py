@@ -62,6 +62,7 @@ from analyzer.units import count, duration, share
 from rules.data_loading import place
 from rules.data_loading.advice import COMPUTING_RATIO, WAITING_RATIO, feed_workers
 from rules.data_loading.bursts import is_bursty
+from rules.data_loading.packed import packed
 
 META = RuleMeta(
     code="DL003",
@@ -128,7 +129,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         location=place.place(facts),
         caveats=()
-        if facts.recording.collected.worker_cpu_ratio is not None
+        if facts.recording.collected.worker_cpu_ratio is not None or packed(facts)
         else ("A trace does not show whether the workers wait for the processor or for the disk: look at both.",),
     )
 

@@ -175,6 +175,18 @@ _OF_LISTS = re.compile(
 )
 
 
+# Ops by which a program looks at a value.
+_READS = frozenset({"aten::is_nonzero", "aten::item", "aten::_local_scalar_dense"})
+_READ_ONCE = Advice(
+    "diff",
+    "-for tensor in tensors:\n-    if not tensor.isfinite().all():\n-        raise ValueError\n"
+    "+fine = torch.stack([tensor.isfinite().all() for tensor in tensors]).all()\n"
+    "+if not fine:       # one read\n+    raise ValueError",
+    "Each turn reads a value, and waits for the device: keep what is read there, and read it once for all, as late as possible. Of "
+    "gradients the norm that `clip_grad_norm_` returns tells as much.",
+)
+
+
 def _saving(facts: Facts, loop: Loop) -> Saving:
     return experts_saving(facts, loop) if loop.calls_experts else saving_of(facts, loop)
 
@@ -183,6 +195,8 @@ def _fix(loop: Loop) -> tuple[Advice, ...]:
     if makes_tensors(loop):
         return MADE_AT_ONCE
     names = set(loop.unit)
+    if names & _READS:
+        return (_READ_ONCE,)
     lists = Advice(
         "python",
         "torch._foreach_mul_(tensors, factor)\ntorch._foreach_add_(tensors, others, alpha=alpha)",

@@ -72,6 +72,11 @@ SILENT: dict[str, str] = {
     "edges of tiles, row by row": "the loop is found, its ops stand in the evidence; 10 % of the device's time is little",
     "float16 on a CPU": "no rule knows which formats a CPU computes in",
     "kernels of 2 passes of 32": "the trace cannot be the base of advice, which is told; no finding is then",
+    "timers that synchronise": "that synchronize calls cost is told; which function of a library makes them is not named",
+    "environments reset by scalars": "that many small copies cost is told; no rule knows an index that is given a number",
+    "gradients looked at one by one": "the reads are told; one op in a row, as of an average's `lerp_`, is no loop to the rules",
+    "advantages in a loop": "minibatches are taken for steps: what happens once for twenty of them is 10 % and in no usual step",
+    "weights cast for each micro-batch": "no name tells casts of weights from those of activations, which are needed each time",
     "DPA-2, Adam by passes": "an update of 4 % of the busy time is below the limit of the rule",
 }
 

@@ -9,6 +9,7 @@ from analyzer.facts.input.float_images import FloatImages, float_images
 from analyzer.facts.input.loading import Loading, loading
 from analyzer.facts.input.padding import Padding, padding
 from analyzer.facts.input.prepared import Prepared, prepared
+from analyzer.facts.input.receiving import Receiving, receiving
 from analyzer.facts.input.wait import InputWait, input_wait
 from analyzer.facts.input.wait_pattern import WaitPattern, wait_pattern
 from analyzer.facts.input.worker_bound import WorkerBound, worker_bound
@@ -58,6 +59,11 @@ class InputFacts(Section):
     def code(self) -> InputCode:
         """The user's functions and lines that make the batches."""
         return input_code(self.trace, self._host, self.wait)
+
+    @fact
+    def receiving(self) -> Receiving:
+        """How long the loop receives the tensors of batches from workers, where stacks show it."""
+        return receiving(self.trace, self.wait)
 
     @fact
     def pattern(self) -> WaitPattern:

@@ -43,6 +43,16 @@ def test_fires_on_the_cpu_with_all_but_one_repetition() -> None:
     assert "_foreach_lerp_" in found.finding.fix[0].code
 
 
+def test_values_that_are_read_turn_by_turn_are_read_once() -> None:
+    reading = judged(RULE, world(unit=("aten::isfinite", "aten::all", "aten::is_nonzero"))).finding
+    assert "not fine:       # one read" in reading.fix[0].code
+    assert not any("torch.stack(tensors))" in fix.code for fix in reading.fix)
+    assert any(
+        "torch.stack(tensors))" in fix.code
+        for fix in judged(RULE, world(unit=("aten::isfinite", "aten::all"))).finding.fix
+    )
+
+
 def test_rows_with_other_ops_between_them_are_no_single_row() -> None:
     builder = TraceBuilder(None)
     for number in range(4):
