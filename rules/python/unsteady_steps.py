@@ -148,12 +148,18 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 # A loop inside a step, by what was seen between the steps of the whole run.
 _SAID = {"evaluation": "an evaluation", "rollouts": "a rollout"}
+_EITHER = Advice(
+    "text",
+    "Do it less often, or less of it. An evaluation: on fewer batches. A rollout: step many environments at once.",
+    "The recording does not tell which it is; the timeline shows the ops.",
+)
 
 
-def _seen_between(facts: Facts) -> str:
-    """Which of those loops the run is seen in most; an evaluation where nobody looked."""
+def _seen_between(facts: Facts, *, draws: bool) -> str | None:
+    """Which of those loops the run is seen in most; of one that nobody saw only that it evaluates where it draws batches."""
     run = facts.recording.run_course
-    return next((kind for kind in run.kinds if kind in _SAID), "evaluation") if run is not None else "evaluation"
+    seen = run.kinds if run is not None else {}
+    return next((kind for kind in seen if kind in _SAID), "evaluation" if draws else None)
 
 
 def _another_loop(facts: Facts) -> Finding:
@@ -165,11 +171,12 @@ def _another_loop(facts: Facts) -> Finding:
     recorded = facts.steps.total_ns + taken
     named = ", ".join(f"#{one.number}" for one in others[:5])
     what = others[0].what
-    kind = _seen_between(facts)
+    kind = _seen_between(facts, draws=all(one.draws for one in others))
+    said = "an evaluation or a rollout" if kind is None else _SAID[kind]
     return Finding(
         why=(
             f"{count(len(others), 'step')} of {facts.steps.count + len(others)} ({named}) "
-            f"{'holds' if len(others) == 1 else 'hold'} another loop, such as {_SAID[kind]}: {what}. "
+            f"{'holds' if len(others) == 1 else 'hold'} another loop, such as {said}: {what}. "
             f"{duration(longest)} are {longest / steps.median_ns:.0f} times the median of {duration(steps.median_ns)}, and in no "
             "other figure of this report."
         ),
@@ -178,7 +185,7 @@ def _another_loop(facts: Facts) -> Finding:
             between_ns=excess // (facts.steps.count + len(others)),
             between_ratio=excess / recorded,
         ),
-        fix=fixes(facts, kind),
+        fix=(_EITHER,) if kind is None else fixes(facts, kind),
         verify="Record again: steps should be alike, and the other loop come less often or take less.",
         steps_seen=len(others),
         confidence=Confidence.MEDIUM,

@@ -34,6 +34,8 @@ LOST = "lost kernels"
 PARTIAL = "graph recorded in part"
 SPIN = "profiler start"
 ANOTHER_LOOP = "holds another loop"
+# A loop that is known by these and not only by its ops has a loader of its own.
+BATCHES = "batches"
 _NODE = "autograd::engine::evaluate_function"
 BEGUN_BEFORE = "recorded from its middle on, or does less"
 
@@ -101,7 +103,7 @@ def another_loop(trace: Trace, host_start: Int64Array, host_end: Int64Array) -> 
     if other.sum() >= _RHYTHM and durations[other].sum() > _MOST_RATIO * durations.sum():
         return {}
     found = {index: f"{ops[index]:,} ops, {np.median(ops):,.0f}" for index in np.flatnonzero(passes).tolist()}
-    found |= {index: f"{batches[index]:,} batches, {usual:,.0f}" for index in np.flatnonzero(drawn).tolist()}
+    found |= {index: f"{batches[index]:,} {BATCHES}, {usual:,.0f}" for index in np.flatnonzero(drawn).tolist()}
     return {index: f"{ANOTHER_LOOP}: {what} in most steps" for index, what in found.items()}
 
 

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analyzer.facts.steps.faults import ANOTHER_LOOP
+from analyzer.facts.steps.faults import ANOTHER_LOOP, BATCHES
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.intervals import IntervalSet
 
@@ -21,11 +21,13 @@ class OtherLoop(msgspec.Struct, frozen=True):
         number: Of the step.
         dur_ns: How long it takes.
         what: What it holds, in words.
+        draws: Whether the loop draws batches of a loader, which an evaluation does and a rollout does not.
     """
 
     number: int
     dur_ns: int
     what: str
+    draws: bool
 
 
 class Unsteady(msgspec.Struct, frozen=True):
@@ -65,7 +67,7 @@ class Unsteady(msgspec.Struct, frozen=True):
         reasons = self.others["reason"].str.partition(": ")[2] if len(self.others) else ()
         frame = self.others
         return tuple(
-            OtherLoop(int(number), int(dur_ns), str(what))
+            OtherLoop(int(number), int(dur_ns), str(what), BATCHES in str(what))
             for number, dur_ns, what in zip(frame.get("number", ()), frame.get("dur_ns", ()), reasons, strict=True)
         )
 
