@@ -125,9 +125,7 @@ def feed_workers(facts: Facts) -> tuple[Advice, ...]:
     if used is not None and used >= COMPUTING_RATIO:
         # The workers' cores are the limit: less work for them, where it can go.
         return (*more, *device, *prepare_offline(facts), single_threaded_workers(facts))
-    # Where others had the workers' cores, training lacked one as well, and the queue may just have been full.
-    crowded = facts.recording.collected.workers_crowded_ratio is not None
-    if used is not None and used <= WAITING_RATIO and not crowded:
+    if workers_wait_for_storage(facts):
         return (larger_files(), *more)
     if collate_stays(facts):  # known to be most of the work, not one of several things to try
         return (*prepare_offline(facts), *more, single_threaded_workers(facts), *device)
@@ -195,6 +193,18 @@ def _copies(facts: Facts, workers: int) -> str:
         "`info = torch.utils.data.get_worker_info()` and `itertools.islice(rows, info.id, None, info.num_workers)` in its "
         f"`__iter__` training sees each sample {workers} times."
     )
+
+
+def workers_wait_for_storage(facts: Facts) -> bool:
+    """Whether the loader's workers hardly compute, for want of files: neither of a core nor of something to do.
+
+    Where they lacked a core, training may have lacked one as well, and the queue just have been full.
+    """
+    known = facts.recording.collected
+    wants = known.worker_wants_ratio
+    if wants is None or wants > WAITING_RATIO or known.workers_lack_cores:
+        return False
+    return not facts.input.code.workers_wait_for_training
 
 
 def larger_files() -> Advice:

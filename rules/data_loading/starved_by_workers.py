@@ -60,7 +60,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.data_loading import place
-from rules.data_loading.advice import COMPUTING_RATIO, WAITING_RATIO, feed_workers
+from rules.data_loading.advice import COMPUTING_RATIO, feed_workers, workers_wait_for_storage
 from rules.data_loading.bursts import is_bursty
 from rules.data_loading.packed import packed
 
@@ -147,7 +147,7 @@ def _limit(facts: Facts, workers: int | None, pace_ns: float) -> str:
         return f" A batch costs about {duration(workers * pace_ns)} of one core." if workers else ""
     if wants >= COMPUTING_RATIO:
         return f" Each worker uses {share(used)} of a core: the processor limits them."
-    if wants <= WAITING_RATIO:
+    if workers_wait_for_storage(facts):
         return (
             f" Each worker uses {share(used)} of a core: they wait, for storage or the network, more than they compute."
         )

@@ -24,11 +24,13 @@ class InputCode(msgspec.Struct, frozen=True):
             one is known to.
         samples: Sampled lines of the processes that make batches: the loader's workers where it has any.
         recorded: Functions called inside the loader, from recorded stacks, each with its nanoseconds, most first.
+        of_workers: Whether the samples are of worker processes.
     """
 
     functions: tuple[LoaderFunction, ...]
     samples: LineSamples
     recorded: tuple[tuple[CodeLine, int], ...]
+    of_workers: bool = False
 
     @property
     def lines(self) -> tuple[SampledLine, ...]:
@@ -39,6 +41,11 @@ class InputCode(msgspec.Struct, frozen=True):
     def lines_ratio(self) -> float:
         """Share of the loading that the user's lines are, those that call a library included."""
         return sum(line.ns for line in self.lines) / self.samples.loader_ns if self.samples.loader_ns else 0.0
+
+    @property
+    def workers_wait_for_training(self) -> bool:
+        """Whether the loader's workers, as they were sampled, were mostly asked for no batch: their queue was full."""
+        return self.of_workers and self.samples.loader_ns < _MOST_OF_LOADING * self.samples.total_ns
 
     @property
     def place(self) -> CodeLine | None:
@@ -68,7 +75,7 @@ def input_code(trace: Trace, host: HostFacts, input_wait: InputWait) -> InputCod
     meta = trace.meta
     multi = input_wait.multi_process
     samples = worker_lines(meta) if multi else training_lines(meta)
-    return InputCode(_leading_first(meta), samples, () if multi else _recorded(host, input_wait))
+    return InputCode(_leading_first(meta), samples, () if multi else _recorded(host, input_wait), multi)
 
 
 def _leading_first(meta: Meta) -> tuple[LoaderFunction, ...]:

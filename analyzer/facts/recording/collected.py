@@ -116,15 +116,20 @@ class Collected(msgspec.Struct, frozen=True):
         return None if used is None else used + (self.worker_core_wait_ratio or 0.0)
 
     @property
+    def workers_lack_cores(self) -> bool:
+        """Whether the loader's workers lacked a core for longer than they had one, whoever had it; no where nobody sampled it."""
+        used, lacked = self.worker_cpu_ratio, self.worker_core_wait_ratio
+        return used is not None and lacked is not None and lacked > used
+
+    @property
     def workers_crowded_ratio(self) -> float | None:
         """Share of the time in which others had the cores of the loader's workers.
 
         None where workers ran for longer than they lacked a core, where there are more of them than cores beside training, as then
         they lack them by the program's own doing, and where nobody sampled it.
         """
-        used, lacked = self.worker_cpu_ratio, self.worker_core_wait_ratio
         enough = self.cores is not None and self.num_workers is not None and self.num_workers <= max(self.cores - 1, 1)
-        return lacked if enough and used is not None and lacked is not None and lacked > used else None
+        return self.worker_core_wait_ratio if enough and self.workers_lack_cores else None
 
     @property
     def profiler_ns(self) -> int | None:

@@ -198,10 +198,20 @@ def test_of_workers_the_samples_of_their_lines_tell(collate: int | None, *, prep
     assert ("torch.save" in said) is not prepared
 
 
+@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(("lacked", "storage"), [(0.02, True), (0.2, False)])
-def test_workers_whose_cores_others_had_wait_for_no_storage(lacked: float, *, storage: bool) -> None:
+def test_workers_whose_cores_others_had_wait_for_no_storage(lacked: float, workers: int, *, storage: bool) -> None:
     """They run for 6 % of the time: what they do else is waiting for files, or for a core and for training that lacks one too."""
-    samples = {"worker_cpu_ratio": [0.06], "worker_core_wait_ratio": [lacked]}
-    said = codes(INPUT_BOUND, parts=None, samples=samples, workers=1)
+    samples = {"worker_cpu_ratio": [0.06] * workers, "worker_core_wait_ratio": [lacked] * workers}
+    said = codes(INPUT_BOUND, parts=None, samples=samples, workers=workers)
     assert ("rsync" in said) is storage
     assert ("torch.save" in said) is not storage
+
+
+@pytest.mark.parametrize(("making", "storage"), [(90, True), (30, False)])
+def test_workers_that_were_asked_for_nothing_wait_for_no_storage(making: int, *, storage: bool) -> None:
+    """Their lines say whether they were making a batch while they hardly computed, or had made what was asked for."""
+    samples = {"worker_cpu_ratio": [0.06], "worker_core_wait_ratio": [0.0]}
+    lines = {"workers": {"processes": 1, "total_ns": 100, "loader_ns": making, "collate_ns": 0, "rows": []}}
+    said = codes(INPUT_BOUND, parts=None, samples=samples, lines=lines, workers=1)
+    assert ("rsync" in said) is storage
