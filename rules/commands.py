@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from analyzer.facts import Facts
 
 _ANY_SCRIPT = "train.py"
@@ -35,9 +37,11 @@ def _script(facts: Facts) -> list[str]:
     """The script, or `-m` and the module; nothing where advisor recorded its own loop."""
     known = facts.recording.collected.script
     if known is not None:
-        return known.split(" ")
+        option, _, module = known.partition(" ")
+        return [option, shlex.quote(module)] if option == "-m" else [shlex.quote(known)]
     return [] if facts.recording.by_command else [_ANY_SCRIPT]
 
 
 def _arguments(facts: Facts) -> tuple[str, ...]:
-    return facts.recording.collected.arguments if facts.recording.collected.script is not None else ()
+    known = facts.recording.collected
+    return tuple(map(shlex.quote, known.arguments)) if known.script is not None else ()

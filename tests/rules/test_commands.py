@@ -35,6 +35,11 @@ def facts(advisor: dict[str, Any] | None) -> Facts:
             "advisor collect --stacks -- accelerate launch fit.py",
             "A=1 accelerate launch fit.py",
         ),
+        (
+            {"command": [], "script": {"target": "my fit.py", "arguments": ["a&b"]}},
+            "advisor collect --stacks 'my fit.py' -- 'a&b'",
+            "A=1 python 'my fit.py' 'a&b'",
+        ),
     ],
 )
 def test_commands(advisor: dict[str, Any] | None, command: str, program: str) -> None:
