@@ -19,6 +19,7 @@ _BESIDE = "let it write relative to the folder it is started in, or leave saving
 _COUNTED = {"loader": "batch", "backward": "backward pass", "optimizer": "optimizer step"}
 # Runs wherever torch does: the environment of the script need not have this program.
 _BY_HAND = (
+    "run it as it trains (`--help`, or a dry run, trains nothing); or "
     'mark the steps in the script: `with torch.profiler.profile(on_trace_ready=lambda p: p.export_chrome_trace("trace.json"), '
     "schedule=torch.profiler.schedule(wait=10, warmup=3, active=6, repeat=1)) as p:` around the loop, `p.step()` at each step's end"
 )

@@ -100,6 +100,11 @@ class Watcher(LaterPhases):
         if self.source == "loader" or (self.turns.lead is None and self.counts["loader"] > patience):
             self.boundary("loader")
 
+    def after_last_batch(self) -> None:
+        """The loader was asked once more than it has batches, as every pass ends."""
+        if threading.current_thread() is threading.main_thread():
+            self.counts["loader"] -= 1
+
     def after_backward(self, caller: FrameType | None, *, gradients: bool = False) -> None:
         """A backward pass is over; the line that first runs one leads, so that several of a step count once.
 

@@ -99,6 +99,9 @@ def _wrap_loaders(watcher: Watcher) -> None:
         watcher.look.before(self)
         try:
             batch = draw(self)
+        except StopIteration:
+            watcher.after_last_batch()
+            raise
         finally:
             watcher.look.parts.over()
         watcher.look.after(batch)

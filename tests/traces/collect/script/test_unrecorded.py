@@ -33,6 +33,7 @@ def test_batches_are_no_steps(tmp_path: Path, said: list[dict[str, Any]], done: 
 def test_the_code_that_is_suggested_needs_nothing_but_torch(tmp_path: Path) -> None:
     problem, fix = explain(CONFIG, tmp_path, _said("", 0), 0)
     assert problem.startswith("no loop was found")
+    assert fix.startswith("run it as it trains (`--help`")
     assert "torch.profiler" in fix
     assert "traces." not in fix
 
