@@ -104,6 +104,7 @@ class Watcher(LaterPhases):
         """The loader was asked once more than it has batches, as every pass ends."""
         if threading.current_thread() is threading.main_thread():
             self.counts["loader"] -= 1
+            self.batches = max(0, self.batches - 1)  # none, where this call has just ended a step
 
     def after_backward(self, caller: FrameType | None, *, gradients: bool = False) -> None:
         """A backward pass is over; the line that first runs one leads, so that several of a step count once.

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("torch")
 
 from traces.collect.trace_advisor_hook import wrapping
+from traces.collect.trace_advisor_hook.steps.step_times import batches_of_a_step
 from traces.collect.trace_advisor_hook.watcher import Watcher
 
 _SETTINGS = {"wait": 100, "warmup": 3, "least": 6, "most": 24, "long_ns": 10**12, "stacks": False, "shapes": False}
@@ -41,10 +42,14 @@ def test_the_call_that_ends_a_pass_gives_none(watched: Any, passes: int) -> None
     watcher, of_loader = watched
     for _ in range(passes):
         assert list(of_loader([1, 2, 3])) == [1, 2, 3]
-    assert watcher.counts["loader"] == 3 * passes
+    assert (watcher.counts["loader"], watcher.batches) == (3 * passes, 3 * passes)
 
 
 def test_a_pass_that_is_left_early_counts_what_it_gave(watched: Any) -> None:
     watcher, of_loader = watched
     next(of_loader([1, 2, 3]))
     assert watcher.counts["loader"] == 1
+
+
+def test_a_step_that_holds_an_evaluation_leaves_the_batches_of_a_step_as_they_are() -> None:
+    assert batches_of_a_step([1, 1, 41, 1, 1]) == 1.0
