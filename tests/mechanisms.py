@@ -336,10 +336,21 @@ def _keeps(promise: str) -> bool:
 # Memory, a slow machine, the place of the host's code, ranges of tasks.
 
 
-def _allocating(steps: int, which: Collection[int], *, marked: bool = True, device: str = "cuda") -> TraceBuilder:
-    """Some steps take and give back device memory for 5.4 of 10 ms."""
+_CUDA, _HIP = ("cudaMalloc", "cudaFree"), ("hipMalloc", "hipFree")
+_PI, _ACL = ("piextUSMDeviceAlloc", "piextUSMFree"), ("AscendCL@aclrtMallocAlign32", "AscendCL@aclrtFree")
+
+
+def _allocating(
+    steps: int,
+    which: Collection[int],
+    *,
+    marked: bool = True,
+    device: str = "cuda",
+    how: tuple[str, str] | None = None,
+) -> TraceBuilder:
+    """Some steps take and give back device memory for 5.4 of 10 ms, by calls of the device's runtime."""
     builder = TraceBuilder(device)
-    take, back = ("hipMalloc", "hipFree") if device == "rocm" else ("cudaMalloc", "cudaFree")
+    take, back = how or (_HIP if device == "rocm" else _CUDA)
     for number in range(steps):
         at = number * _STEP
         if marked:
@@ -420,6 +431,7 @@ _PROMISED = ("a batch", "the program's own code", "a loop over elements")
 
 MECHANISMS = (
     _said("ranges are steps", "ten that tile the recording", True, lambda: _counts(_denoising("denoise {}", parts=1), 10)),
+    _said("ranges are steps", "turns of a player", True, lambda: _counts(_denoising("player_turn {}", parts=1), 10)),
     _said("ranges are steps", "of layers, five to a step", False, lambda: _counts(_denoising("layer {}", parts=5), 50)),
     _said("a layer is a step", "a pass for each of 12 tokens", False, lambda: _steps_of(_decoding(tokens=12, layers=12)) > 12),
     _said("a layer is a step", "one pass of 48 layers", False, lambda: _steps_of(_decoding(tokens=1, layers=48)) > 1),
@@ -488,6 +500,10 @@ MECHANISMS = (
     _said("allocating is a habit", "each of three steps", True, lambda: _fires("ME001", _allocating(3, range(3)))),
     _said("allocating is a habit", "each, by the optimizer", True, lambda: _fires("ME001", _allocating(6, range(6), marked=False))),
     _said("allocating is a habit", "each of four, HIP", True, lambda: _fires("ME001", _allocating(4, range(4), device="rocm"))),
+    _said("allocating is a habit", "each of three, Intel's PI", True, lambda: _fires("ME001", _allocating(3, range(3), how=_PI))),
+    _said("allocating is a habit", "first of three, Intel's PI", False, lambda: _fires("ME001", _allocating(3, {0}, how=_PI))),
+    _said("allocating is a habit", "each of three, Ascend", True, lambda: _fires("ME001", _allocating(3, range(3), how=_ACL))),
+    _said("allocating is a habit", "first of three, Ascend", False, lambda: _fires("ME001", _allocating(3, {0}, how=_ACL))),
     _said("allocating is a habit", "the first of three", False, lambda: _fires("ME001", _allocating(3, {0}))),
     _said("allocating is a habit", "first, by the optimizer", False, lambda: _fires("ME001", _allocating(6, {0}, marked=False))),
     _said("allocators bind it", "the first of three steps", False, lambda: _bound_by(_allocating(3, {0})) == "allocator"),

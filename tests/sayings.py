@@ -271,6 +271,14 @@ KINDS = (
     Saying("half precision weights, no condition", "a cache of keys and values", True, lambda: _halved(_SERVING)),
     Saying("half precision weights, no condition", "neither training nor serving shows", False, lambda: _halved(_NEITHER)),
     Saying("half precision weights, no condition", "an optimizer", False, _halved_in_training),
+    *(
+        Saying("words of serving", name, True, lambda name=name: _sent_to_serving(name))  # type: ignore[misc]
+        for name in ("FSDP::pre_forward", "look_backwards")
+    ),
+    *(
+        Saying("words of serving", name, False, lambda name=name: _sent_to_serving(name))  # type: ignore[misc]
+        for name in ("FSDP::post_backward_reduce", "[pl][profile]run_training_batch", "## backward ##")
+    ),
     Saying("a loader with workers is advised", "a loader without", True, lambda: _workers(0)),
     Saying("a loader with workers is advised", "a loader with workers", False, lambda: _workers(4)),
     Saying("no backward pass", "forward ops alone", True, lambda: _anomaly("aten::conv2d")),
@@ -283,6 +291,15 @@ def _halved(op: str) -> bool:
     return one is not None and any(
         "model.to(" in fix.code and not fix.note.startswith("Where the program") for fix in one.fix
     )
+
+
+def _sent_to_serving(name: str) -> bool:
+    """Whether a program is told what one that only runs its model would do, of which one range a step is known."""
+    builder = _prepares(workers=0)
+    builder.events[:] = [event for event in builder.events if not event["name"].startswith("Optimizer.")]
+    for number in range(4):
+        builder.annotation(name, number * _STEP + 5_100, 4_000)
+    return advised("PY001", builder, "only runs its model")
 
 
 def _workers(count: int) -> bool:

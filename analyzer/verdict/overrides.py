@@ -154,7 +154,7 @@ def _by_pauses(case: Case) -> Verdict | None:
 def _waiting_for_requests(case: Case) -> Verdict | None:
     if case.found.bound_by != "python" or not case.facts.model.may_serve:
         return None
-    text = f"{case.found.text.removesuffix('.')}, or waits for requests: without step marks the trace cannot tell."
+    text = f"{case.found.text} Or it waits for requests: without step marks the trace cannot tell."
     return case.says("python", text)
 
 

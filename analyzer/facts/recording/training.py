@@ -10,8 +10,21 @@ from analyzer.spans.labels import distinct_texts, is_any
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
-# Wrappers that exist to reduce gradients over ranks (torch/nn/parallel/distributed.py).
-_REDUCES = re.compile(r"DistributedDataParallel\.forward$")
+# Wrappers that exist to reduce gradients over ranks (torch/nn/parallel/distributed.py), what they do around a backward pass alone
+# (torch/distributed/fsdp: FSDP::post_backward_reduce, FullyShardedDataParallel._post_backward_hook), and what frameworks and
+# programs call a step of training (Lightning's run_training_batch, `## backward ##`).
+_TRAINING_RANGES = re.compile(
+    r"DistributedDataParallel\.forward$|FSDP::(?:root_)?(?:pre|post)_backward|FullyShardedDataParallel\._(?:pre|post)_backward"
+    r"|(?:.*[^A-Za-z])?(?:run_training_batch|train(?:ing)?_step|train_batch)\b"
+    r"|(?:.*[^A-Za-z_])?(?:loss[._])?backward(?:[_ ]?pass)?(?![A-Za-z_])"
+)
+# Updates that one kernel makes of all parameters: torch's, and those of apex, which are ops of their own.
+_UPDATES = re.compile(r"aten::_fused_(?:adamw?|sgd|adagrad)_")
+# Frames that only gradients, or what uses them, leave: Tensor.backward, autograd, torch's optimizers, DeepSpeed's engine.
+_TRAINING_FRAMES = re.compile(
+    r"(?:.*[/\\])?(?:torch[/\\](?:_tensor|autograd[/\\]__init__)\.py\(\d+\): backward"
+    r"|torch[/\\]optim[/\\]\w+\.py\(\d+\): step|deepspeed[/\\]runtime[/\\]\w+\.py\(\d+\): (?:backward|step|train_batch))$"
+)
 # Kernels that only training launches: all that a step replayed from a graph shows of it. Not `dgrad`, by which convolutions are
 # transposed in forward passes as well. PyTorch's own (`softmax_warp_backward`, `FusedAdamMathFunctor`), cuDNN's (`wgrad`) and
 # FlashAttention's (`flash_bwd_dq_dk_dv_loop_kernel`).
@@ -40,10 +53,15 @@ def trains(trace: Trace) -> bool:
     ranges = trace.annotations
     return (
         bool(is_any(ranges["kind"], "optimizer_step", "zero_grad").any())
-        or any(_REDUCES.match(name) for name in distinct_texts(ranges["name"]))
-        or any(is_backward_node(name) or _REDUCES.match(name) for name in distinct_texts(trace.ops["name"]))
+        or any(_TRAINING_RANGES.match(name) for name in distinct_texts(ranges["name"]))
+        or any(is_backward_node(name) or _of_training(name) for name in distinct_texts(trace.ops["name"]))
         or any(_OF_TRAINING.match(name) for name in distinct_texts(trace.kernels["name"]))
+        or any(_TRAINING_FRAMES.match(name) for name in distinct_texts(trace.python["name"]))
     )
+
+
+def _of_training(op: str) -> bool:
+    return _UPDATES.match(op) is not None or _TRAINING_RANGES.match(op) is not None
 
 
 def serves(trace: Trace) -> bool:

@@ -27,9 +27,9 @@ _TILING_RATIO = 0.8
 # Work between two of them is work between any two: an iteration's loading, its logging. Between some of them it is what a pass does
 # beside its layers, or an iteration now and then; nobody can tell.
 _ALWAYS_RATIO = 0.9
-# Parts of a model, and of a step.
+# Parts of a model, and of a step; a player is no layer.
 _PART = re.compile(
-    r"layer|block|stage|module|attention|attn|mlp|expert|encoder|decoder|embed|micro_?batch", re.IGNORECASE
+    r"(?<!p)layer|block|stage|module|attention|attn|mlp|expert|encoder|decoder|embed|micro_?batch", re.IGNORECASE
 )
 
 

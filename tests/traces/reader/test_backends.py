@@ -79,6 +79,12 @@ def test_copies_state_direction_and_memory(name: str, direction: str, memory: st
         ("aclrtSynchronizeStream", "sync"),
         ("aiuLaunchControlBlocks", "launch"),
         ("aiuMalloc", "allocator"),
+        ("synDeviceMalloc", "allocator"),
+        ("synHostFree", "allocator"),
+        ("AscendCL@aclrtMallocAlign32", "allocator"),
+        ("piextUSMDeviceAlloc", "allocator"),
+        ("zeMemAllocDevice", "allocator"),
+        ("zeMemGetAllocProperties", "other"),
         ("synchronizeStream", "sync"),
         ("zeFenceHostSynchronize", "sync"),
         # Has the host do something later: no kernel, so none can be missing.

@@ -209,9 +209,9 @@ _MEMCPY = re.compile(
 )
 _MEMSET = re.compile(r"[a-z]+Memset\w*|urEnqueueUSMFill|zeCommandListAppendMemoryFill")
 _ALLOCATOR = re.compile(
-    r"[a-z]+(?:Malloc\w*|Free\w*|HostAlloc|HostFree|HostMalloc|ExtMallocWithFlags|HostRegister|HostUnregister)$"
+    r"(?:AscendCL@)?[a-z]+(?:(?:Device|Host)?(?:Malloc|Free)\w*|HostAlloc|ExtMallocWithFlags|HostRegister|HostUnregister)$"
     r"|(?:cu|hip|mu)Mem(?:Create|Map|Unmap|Release|AddressReserve|AddressFree|Alloc\w*|Free\w*|SetAccess)$"
-    r"|urUSM(?:Device|Host|Shared)Alloc|urUSMFree"
+    r"|(?:ur|piext)USM(?:Device|Host|Shared)Alloc|(?:ur|piext)USMFree|zeMem(?:Alloc(?:Device|Host|Shared)|Free)"
 )
 
 

@@ -24,7 +24,16 @@ def ranges(name: str, *, count: int = 6, inside: float = 900, between: tuple[int
     return builder
 
 
-NAMES = ("my_function", "iterate_all", "aten::step_size", "lr_scheduler_step", "run_batches", "round {0}", "one[x={0}]")
+NAMES = (
+    "my_function",
+    "iterate_all",
+    "aten::step_size",
+    "lr_scheduler_step",
+    "run_batches",
+    "round {0}",
+    "one[x={0}]",
+    "player_turn {0}",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -42,7 +51,9 @@ def test_ranges_that_leave_much_of_the_recording_out_are_not(name: str) -> None:
     assert facts(builder).steps.source == "whole-trace"
 
 
-@pytest.mark.parametrize("name", ["Stage::run", "Block.forward", "layer_{0}", "DecoderLayer", "micro_batch {0}"])
+@pytest.mark.parametrize(
+    "name", ["Stage::run", "Block.forward", "layer_{0}", "DecoderLayer", "micro_batch {0}", "model.layers.{0}"]
+)
 def test_parts_of_a_model_are_no_steps_even_where_they_tile_the_recording(name: str) -> None:
     assert facts(ranges(name)).steps.source == "whole-trace"
 
