@@ -80,3 +80,45 @@ def _of_another_maker(builder: TraceBuilder, device: dict[str, object]) -> None:
     builder.top["deviceProperties"] = [device]
     for name in ("cuda_runtime_version", "cuda_driver_version"):
         builder.top.pop(name, None)
+
+
+def ascend(builder: TraceBuilder) -> TraceBuilder:
+    """`trace_view.json` of torch_npu: device work and CANN's calls are events without a category, on processes of their own names.
+
+    msprof-analyze and CANN's profiler document the file: processes Python, CANN, Ascend Hardware and Overlap Analysis.
+    """
+    processes = {"Python": 4242, "CANN": 900, "Ascend Hardware": 901, "Overlap Analysis": 902}
+    for event in builder.events:
+        category = event["cat"]
+        args = event.setdefault("args", {})
+        if category == "kernel":
+            del event["cat"]
+            args |= {"Model Id": 4_294_967_295, "Task Type": "AI_CORE", "Stream Id": args.pop("stream"), "Batch Id": 0}
+            args |= {"connection_id": args.pop("correlation", 0), "Task Id": len(args)}
+            args.pop("device")
+            event |= {"pid": processes["Ascend Hardware"], "tid": args["Stream Id"]}
+        elif category == "gpu_memcpy":
+            del event["cat"]
+            event |= {"name": "MEMCPY_ASYNC", "pid": processes["Ascend Hardware"], "tid": args["stream"]}
+            event["args"] = {
+                "Task Type": "MEMCPY_ASYNC",
+                "Stream Id": args["stream"],
+                "connection_id": args["correlation"],
+            }
+        elif category == "cuda_runtime":
+            del event["cat"]
+            called = {
+                "cudaLaunchKernel": "launch",
+                "cudaMemcpyAsync": "aclrtMemcpyAsync",
+                "cudaGraphLaunch": "aclmdlRIExecuteAsync",
+            }
+            name = called.get(str(event["name"]), "aclrtSynchronizeStreamWithTimeout")
+            event |= {"name": f"Node@{name}" if name == "launch" else f"AscendCL@{name}", "pid": processes["CANN"]}
+            event["args"] = {"connection_id": args["correlation"]}
+    builder.top = {"schemaVersion": 1, "deviceProperties": []}
+    named = [
+        {"ph": "M", "name": "process_name", "pid": number, "tid": 0, "args": {"name": name}}
+        for name, number in processes.items()
+    ]
+    builder.events[:0] = named
+    return builder

@@ -18,17 +18,22 @@ from stories import (
     of_host_in_training,
     of_jobs_in_training,
     of_kernels,
+    of_makers,
     of_many,
     of_many_fields,
     of_moving,
     of_other_software,
     of_pipelines,
+    of_quantised,
+    of_requests,
     of_searches_in_training,
     of_serving,
+    of_shards,
     of_the_device,
     of_the_host,
     of_training,
     of_updates,
+    of_whole_jobs,
 )
 from stories.story import Story
 
@@ -53,6 +58,11 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "training, fields": of_fields_in_training.STORIES,
     "training, jobs": of_jobs_in_training.STORIES,
     "training, searches": of_searches_in_training.STORIES,
+    "quantised, adapters": of_quantised.STORIES,
+    "hosts around passes": of_requests.STORIES,
+    "devices of other makers": of_makers.STORIES,
+    "shards of a model": of_shards.STORIES,
+    "jobs of several ranks": of_whole_jobs.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 
