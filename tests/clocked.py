@@ -13,7 +13,7 @@ Times are microseconds. Noise is the same in each run of the same program: kerne
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -163,7 +163,7 @@ class Clocked(TraceBuilder):
         self.now = begin + (host if path else call) + 1
         return end
 
-    def graph(self, kernels: list[tuple[str, float]], *, gap: float = 1, host: float = 150) -> None:
+    def graph(self, kernels: Sequence[tuple[str, float]], *, gap: float = 1, host: float = 150) -> None:
         """A captured graph, launched with one call."""
         correlation = self.runtime(self._call("cudaGraphLaunch"), self.now, host, self.thread)
         start = max(self.now + 60, self.busy_until.get(7, 0) + 1)

@@ -19,7 +19,7 @@ KEYS = frozenset(
         "baseTimeNanoseconds",
     }
 )
-DISTRIBUTED_KEYS = ("backend", "rank", "world_size")
+DISTRIBUTED_KEYS = ("backend", "rank", "world_size", "pg_count", "nccl_version", "pg_config")
 # Kept in part: the named fields of `distributedInfo`, and of each device its name and its numbers.
 PARTLY = frozenset({"distributedInfo", "deviceProperties"})
 # Written by `advisor collect` itself, value by value.

@@ -95,7 +95,8 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
         peers = hold_against_peers(rows, programs(rows, pipe))
         late = lateness(rows, matched, found, peers, replay, error_ns, at_most=at_most)
         late, lacked = beyond_lacking(rows.summaries, late, replay.as_recorded_ns)
-        balanced = _balanced(replay, rows, pipe)
+        # Between two passes a stage of a server waits for the last one's answer: that is no work of its own.
+        balanced = () if pipe is not None and pipe.one_way else _balanced(replay, rows, pipe)
         linked = slow_links(rows, moved, replay)
         unlike_ns = replay.as_recorded_ns - replay.step_ns(replay.own_ns, moved.alike_ns)
         paced = slow_stage(rows, pipe, balanced, replay)
@@ -166,6 +167,10 @@ def _balanced(replay: Replay, rows: Table, pipe: Pipeline | None) -> tuple[WhatI
     return tuple(made)
 
 
+# Of stages that have enough to do more than half compute at a time.
+_IN_TURN_RATIO = 0.5
+
+
 def _document(roll: Roll, measured: Measured, name: str) -> Job:
     rows, found, matched = measured.table, measured.found, measured.matched
     ranks, steps = rank_rows(roll, rows, matched, found, measured.lateness.cost_ns, measured.pipeline)
@@ -211,6 +216,22 @@ def _grounds(measured: Measured) -> Grounds:
         lacked_ratio=measured.lacked_ratio,
         starved=starved(measured.table.summaries),
         turns=measured.turns,
+        in_turn=_in_turn(measured),
+    )
+
+
+def _in_turn(measured: Measured) -> str:
+    """That stages which only send ahead work one after the other, in words; empty where they work at once."""
+    pipe = measured.pipeline
+    if pipe is None or not pipe.one_way:
+        return ""
+    many, at_once = int(pipe.stage.max()) + 1, pipe.computing(measured.table)
+    if at_once > _IN_TURN_RATIO * many:
+        return ""
+    return (
+        f"No rank holds the others up: the {many} stages of the pipeline work in turn, {at_once:.1f} of them compute at a time. "
+        "Each waits for the batch that another one has: as many batches on their way as there are stages let all work at once. "
+        "Messages go one way here; what the first stage waits for is in no trace."
     )
 
 

@@ -31,6 +31,7 @@ class Grounds(msgspec.Struct, frozen=True):
         unlike: That of two equal groups one is much slower, in words; else empty.
         starved: Which ranks had no core for how much of their steps, in words; else empty.
         turns: What each step's latest rank does longer, where that is another one each time; None where it is not.
+        in_turn: That the stages of a pipeline work one after the other, in words; else empty.
         seldom: That a rank is late in so few steps that it may be chance, in words; else empty.
     """
 
@@ -44,6 +45,7 @@ class Grounds(msgspec.Struct, frozen=True):
     starved: str = ""
     turns: str | None = None
     seldom: str = ""
+    in_turn: str = ""
 
 
 def job_verdict(
@@ -69,6 +71,8 @@ def job_verdict(
         and alike.saved_ns_per_step >= WORTH_RATIO * step_ns
     ):
         return _by_turns(alike, grounds.turns, step_ns, roll)
+    if not late and grounds.in_turn:
+        return JobVerdict(held_up_by="nobody", rank=None, ratio=0.0, text=grounds.in_turn + _scope(roll))
     if not late and grounds.seldom and not grounds.lacked_ratio:
         return _nothing("not clear", grounds.seldom + _scope(roll))
     if not late:

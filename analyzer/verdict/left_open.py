@@ -31,8 +31,8 @@ def _longest(facts: Facts) -> str:
     longest = facts.kernels.longest_op
     if longest is None or facts.steps.ratio(longest.ns) < _STANDS_OUT:
         return ""
-    reads = " which reads a value off the device and waits until it has one," if longest.name in _READS else ""
-    return f" The op `{longest.name[:_NAME_LENGTH]}`,{reads} takes {share(min(facts.steps.ratio(longest.ns), 1.0))}."
+    reads = ", which reads a value off the device and waits until it has one," if longest.name in _READS else ""
+    return f" The op `{longest.name[:_NAME_LENGTH]}`{reads} takes {share(min(facts.steps.ratio(longest.ns), 1.0))}."
 
 
 def in_doubt(case: Case) -> Verdict | None:

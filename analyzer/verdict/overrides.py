@@ -11,6 +11,7 @@ from analyzer.facts.host.dispatch_owner import dispatch_owner
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share
 from analyzer.verdict.case import Case
+from analyzer.verdict.in_gloo import in_gloo
 from analyzer.verdict.left_open import device_not_recorded, in_doubt
 from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO, COMPUTE_RATIO
 
@@ -276,6 +277,7 @@ OVERRIDES: tuple[Callable[[Case], Verdict | None], ...] = (
     device_not_recorded,
     _only_collectives,
     _without_ops,
+    in_gloo,
     _without_core,
     _searching,
     _waiting_launches,

@@ -27,6 +27,8 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("the optimizer's kernels", ("multi_tensor",)),
     ("changes of layout", ("layout",)),
     ("unpacking weights", ("dequantize",)),
+    ("scaling to fewer bits", ("quantize",)),
+    ("low-rank adapters", ("adapter",)),
 )
 # Kinds below this part of the computing do not say what it is.
 _WORTH_NAMING = 0.1
@@ -91,8 +93,16 @@ def _op_alone(facts: Facts) -> str:
     """The op that takes a third of a CPU's steps or more, where it is none that models are made of."""
     longest = facts.kernels.longest_besides
     if longest is None or facts.steps.ratio(longest.ns) < _STANDS_OUT:
-        return _update_alone(facts)
+        return _update_alone(facts) or _product_alone(facts)
     return f"The op `{longest.name[:_NAME_LENGTH]}` alone takes {share(min(facts.steps.ratio(longest.ns), 1.0))}."
+
+
+def _product_alone(facts: Facts) -> str:
+    """The product or convolution that takes a third of a CPU's steps or more."""
+    longest = facts.kernels.longest_op
+    if longest is None or facts.steps.ratio(longest.ns) < _STANDS_OUT:
+        return ""
+    return f"Of the computing: `{longest.name[:_NAME_LENGTH]}` {share(min(facts.steps.ratio(longest.ns), 1.0))}."
 
 
 def _update_alone(facts: Facts) -> str:

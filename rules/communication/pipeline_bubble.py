@@ -55,7 +55,9 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.ranks.document import PipelinePart
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
+from rules.communication import serving
 from rules.communication.seen import among_others
+from rules.purpose import by_purpose
 
 META = RuleMeta(
     code="CO008",
@@ -120,9 +122,9 @@ def _finding(facts: Facts, place: JobPlace, pipe: PipelinePart, waits_ns: float)
         saving=Saving(
             in_collectives(facts.steps, facts.time, waits_ns),
             0,
-            "what this rank waits; more microbatches take away a part",
+            "what this rank waits; more batches on their way take away a part",
         ),
-        fix=(more,) if paced is None else (balance, more),
+        fix=(*(() if paced is None else (balance,)), *by_purpose(facts, serving.hide_more(facts), (more,))),
         verify="Record all ranks again: the share of the step in which ranks wait for messages should be lower.",
         steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM if pipe.stated else Confidence.LOW,
@@ -133,7 +135,7 @@ def _finding(facts: Facts, place: JobPlace, pipe: PipelinePart, waits_ns: float)
                 tuple(Bar(f"stage {one.stage}", float(one.work_ns)) for one in pipe.stages[:_SHOWN]),
             ),
         ),
-        caveats=("More microbatches need memory for their activations.", *ring),
+        caveats=(*(() if facts.model.infers else ("More microbatches need memory for their activations.",)), *ring),
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 
@@ -11,6 +13,16 @@ _BALANCED = Advice(
     "text",
     "Balance what the ranks get: the experts over ranks, or the shards. All-to-all waits for the fullest rank.",
     "Where what is sent is wider than 16 bits a number, send 16; engines that serve experts also send 8.",
+)
+_BALANCED_IF_EXPERTS = replace(
+    _BALANCED, note=f"Where it is tokens of experts that are exchanged: {_BALANCED.note[0].lower()}{_BALANCED.note[1:]}"
+)
+_OF_SEQUENCES = Advice(
+    "text",
+    "Send queries, keys and values in one exchange, permute in the kernel that sends where your library has one, and exchange "
+    "within "
+    "one machine; where there are fewer heads of keys and values than of queries, gather those alone.",
+    "Where parts of a sequence are exchanged for heads around attention (Ulysses).",
 )
 _HALVES = Advice(
     "text",
@@ -47,7 +59,7 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
     """Fewer bytes, or fewer ranks to wait for; nothing where stages only wait for one another."""
     found = facts.communication.collectives
     if "all_to_all" in (found.main_kind or ""):
-        return (_BALANCED,)
+        return (_BALANCED,) if facts.communication.exchanged.experts else (_OF_SEQUENCES, _BALANCED_IF_EXPERTS)
     # Links between devices mean nothing to processes on CPUs.
     return () if found.stages or facts.device.main is None else (_REPLICAS,)
 

@@ -61,7 +61,7 @@ from analyzer.facts.communication.ranks import JobPlace, lateness, waiting_for_o
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear
 from analyzer.ranks.document import LateRank
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import duration, share
+from analyzer.units import count, duration, share
 from rules.communication.seen import among_others
 
 META = RuleMeta(
@@ -125,10 +125,10 @@ def _finding(facts: Facts, place: JobPlace, late: LateRank, ratio: float) -> Fin
     since = "" if late.since_step is None else f" from step {late.since_step} on"
     mine = "This is that rank." if place.is_late else "This rank waits for it."
     return Finding(
-        why=f"Rank {late.rank} arrives last in {share(late.steps_late / late.of)} of {late.of} matched steps{since}; "
+        why=f"Rank {late.rank} arrives last in {share(late.steps_late / late.of)} of {count(late.of, 'matched step')}{since}; "
         f"{_others(late)} {duration(late.waited_ns_per_step)} a step for it ({share(ratio)}).{where} {_class(late)} {mine}",
         saving=_saving(facts, place),
-        fix=_fix(late, more[0] if more else None, _file(place, late)),
+        fix=_fix(facts, late, more[0] if more else None, _file(place, late)),
         verify="Record all ranks again: the times inside collectives should be alike, and CO003 clear.",
         steps_seen=min(late.of, facts.steps.count),
         confidence=Confidence(late.confidence) if late.cause != "not clear" else Confidence.MEDIUM,
@@ -196,7 +196,21 @@ def _in(cause: str) -> str:
     )
 
 
-def _fix(late: LateRank, cause: str | None, file: str) -> tuple[Advice, ...]:
+_ITS_CORES = Advice(
+    "text",
+    "Give that rank cores of its own, of the socket that its device is at (`numactl --cpunodebind`, or the launcher's "
+    "binding), and look "
+    "at what else runs on them. Where each launch is waited for: graphs, which need few launches.",
+    "It calls the same ops, and each takes its host longer.",
+)
+_SAME_BETWEEN_PASSES = Advice(
+    "text",
+    "Look at what this rank alone does between passes: the schedule, inputs made for all ranks, tokens and answers handled.",
+    "Beside the pass before (an engine's setting for scheduling ahead), or in a process of its own, nobody waits for it.",
+)
+
+
+def _fix(facts: Facts, late: LateRank, cause: str | None, file: str) -> tuple[Advice, ...]:
     rank = late.rank
     look = Advice("shell", f"advisor explain {file}", f"Rank {rank}'s own report names what makes it late.")
     if late.cause == "imbalance":
@@ -217,6 +231,10 @@ def _fix(late: LateRank, cause: str | None, file: str) -> tuple[Advice, ...]:
             "nvidia-smi --query-gpu=index,clocks.sm,temperature.gpu,utilization.gpu --format=csv",
             "With equal work a rank that computes longer has a slower device; with unequal work, group samples by length.",
         )
+    elif cause in ("launch", "framework"):
+        work = _ITS_CORES
+    elif facts.model.infers and not facts.model.may_train:
+        work = _SAME_BETWEEN_PASSES
     else:
         work = Advice(
             "text",

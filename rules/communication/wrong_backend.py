@@ -89,11 +89,22 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(f"the device idles {share(ratio)} of the step inside them, below {share(limits['min_ratio'])}")
 
 
+_BY_ENGINE = Advice(
+    "text",
+    "What ranks agree on before each pass, as how many tokens each has: an engine's settings, or a newer version, let the "
+    "device do "
+    "that, leave it out where all ranks know, or do it beside the pass before. Over several machines each such call takes longest.",
+    "Tensors of the CPU go by gloo.",
+)
+
+
 def _gloo(facts: Facts, spans: IntervalSet, claims: IntervalSet) -> Finding:
     return Finding(
         why=f"The GPU idles {share(facts.steps.ratio(claims.total_ns))} of the step while gloo moves tensors through host memory.",
         saving=Saving(claims=claims, basis="device-idle time inside gloo's collectives"),
-        fix=(
+        fix=(_BY_ENGINE,)
+        if facts.recording.serving_engine is not None
+        else (
             Advice(
                 "diff",
                 '-torch.distributed.init_process_group("gloo")\n+torch.distributed.init_process_group("cpu:gloo,cuda:nccl")',

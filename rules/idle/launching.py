@@ -12,7 +12,8 @@ from rules.python import called
 
 def calls(facts: Facts, owner: DispatchOwner) -> str:
     """How often an op is called, and how long a call takes."""
-    return f"{_how_often(facts, owner)} of {duration(owner.each_ns)}"
+    others = f", the first of {owner.calls + owner.others:,}" if owner.building else ""
+    return f"{_how_often(facts, owner)} of {duration(owner.each_ns)}{others}"
 
 
 def _how_often(facts: Facts, owner: DispatchOwner) -> str:

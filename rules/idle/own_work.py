@@ -9,24 +9,13 @@ from analyzer.facts.host.dispatch_owner import DispatchOwner
 from analyzer.facts.kernels.precision import CONV_OP
 from analyzer.facts.model.compiled import CHECKS
 from analyzer.finding import Advice
-from analyzer.units import duration
+from analyzer.units import count, duration
+from rules.guards import FEWER_GUARDS
 
 # Ops of a library that has a kernel for each size built or looked up: its own work on the host is that.
 _OF_LIBRARY = re.compile(r"aten::(?:cudnn|miopen)_")
 _JOINT = "` and `"
 
-_REGIONS = Advice(
-    "diff",
-    "-model = torch.compile(model)\n+for layer in model.layers:      # the block that repeats\n+    layer.compile()",
-    "Guards are checked at each call of what was compiled, one for each module, parameter and flag that the code depends on. A "
-    "block by itself has few; that they are checked while the device works on the block before hides them.",
-)
-_FILTERED = Advice(
-    "python",
-    'model = torch.compile(model, options={"guard_filter_fn": torch.compiler.skip_guard_on_all_nn_modules_unsafe})',
-    "Where nothing changes the modules after the first call: a change would go unnoticed.",
-)
-_WHICH = Advice("shell", "TORCH_LOGS=guards python train.py", "Lists the guards.")
 _FAST = Advice(
     "shell",
     "export MIOPEN_FIND_MODE=FAST      # or a search once, kept: MIOPEN_USER_DB_PATH on a disk that stays",
@@ -49,10 +38,12 @@ def own_work(facts: Facts, owner: DispatchOwner) -> tuple[Advice, ...]:
         facts: The measurements.
         owner: The op, or the few.
     """
+    if owner.building:
+        return (_warmed_up(owner),)
     names = owner.name.split(_JOINT)
     each = f"Each call keeps the host for {duration(owner.each_ns)}: a larger batch or a graph does not end it."
     if all(CHECKS.search(name) for name in names):
-        return (_REGIONS, _FILTERED, _WHICH)
+        return FEWER_GUARDS
     if all(_OF_LIBRARY.match(name) or CONV_OP.search(name) for name in names):
         return _prepared(facts, each)
     lines = " Record with `with_stack=True` to see the line that calls it." if not facts.recording.has_stacks else ""
@@ -63,6 +54,17 @@ def own_work(facts: Facts, owner: DispatchOwner) -> tuple[Advice, ...]:
             f"{'for the next input while the GPU works on this one' if facts.model.infers else 'in the workers of the loader'}.",
             f"{each}{lines}",
         ),
+    )
+
+
+def _warmed_up(owner: DispatchOwner) -> Advice:
+    takes = "takes" if owner.calls == 1 else "take"
+    return Advice(
+        "text",
+        "Run the program a few times, with all shapes that will come, before it serves, is timed or recorded "
+        "(`schedule(warmup=...)`).",
+        f"The first {count(owner.calls, 'call')} of `{owner.name}` {takes} {duration(owner.each_ns)} each, the "
+        f"{owner.others:,} others next to nothing: something is built, compiled or chosen there, and kept.",
     )
 
 

@@ -106,8 +106,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"the device idles between tokens for {share(ratio)} of the {facts.steps.noun}, below {share(limits['min_ratio'])}"
         )
         return
+    by_gloo = gaps.time & facts.communication.calls_of("gloo")
+    if 2 * by_gloo.total_ns > gaps.time.total_ns:
+        yield clear(
+            f"{share(by_gloo.total_ns / gaps.time.total_ns)} of the gaps lie in gloo's collectives on the host (CO006)"
+        )
+        return
     pass_ns = found.median_ns("decode")
-    ahead = engine_ahead(facts)
+    ahead = engine_ahead(facts, gaps.time)
     gap = f"{duration(gaps.median_ns)} (median), beside {duration(pass_ns)} a pass"
     yield Finding(
         why=f"Between two passes that decode the device idles for {gap}: {share(ratio)} of the {facts.steps.noun} in "

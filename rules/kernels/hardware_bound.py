@@ -233,13 +233,20 @@ def _above_ns(facts: Facts) -> float:
     return sum(one.above_ns for one in shortfalls(facts))
 
 
+def _narrow(facts: Facts) -> bool:
+    """Whether most of the matrix work has numbers of 8 bits or fewer already, or weights of so few."""
+    found = facts.kernels.named
+    matrix = found.is_family("gemm", "gemv")
+    return found.time_ns(matrix & found.narrow) > _MOST * found.time_ns(matrix)
+
+
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     full = memory_limits_the_batch(facts)
     frozen = (facts.kernels.without_gradients & facts.time.waterfall.owned("compute")).total_ns
     return (
         *((_KEPT,) if facts.steps.ratio(frozen) >= _WORTH_NAMING else ()),
         Advice("text", "Less work: a smaller or pruned model, shorter sequences, fewer or better-chosen samples."),
-        *((_QUANTIZED,) if facts.kernels.matrix_work.eight_bits_ratio < _MOST else ()),
+        *(() if facts.kernels.matrix_work.eight_bits_ratio >= _MOST or _narrow(facts) else (_QUANTIZED,)),
         Advice("text", "More or faster devices."),
         # Accumulating saves memory, not compute: worth a word only where the batch is known to be short of memory.
         *((accumulate_gradients(facts),) if full is not None else ()),

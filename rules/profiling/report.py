@@ -31,7 +31,8 @@ def _marked(facts: Facts) -> Advice:
 def _activities(facts: Facts) -> tuple[str, ...]:
     """What to record: the device where the program uses one."""
     cpu = "ProfilerActivity.CPU"
-    if facts.device.main is None and not facts.device.unrecorded:
+    # Torch has no activity for a device that only its maker's profiler records.
+    if facts.device.main is None and (facts.device.elsewhere or not facts.device.unrecorded):
         return (cpu,)
     return (cpu, "ProfilerActivity.XPU" if facts.device.kind == "xpu" else "ProfilerActivity.CUDA")
 

@@ -107,7 +107,8 @@ def _fix(found: Privacy) -> tuple[Advice, ...]:
     keep = Advice(
         "python",
         'trace = json.load(open("trace.json"))\n'
-        'kept = {key: trace[key] for key in ("schemaVersion", "deviceProperties", "traceEvents") if key in trace}\n'
+        'needed = ("schemaVersion", "deviceProperties", "distributedInfo", "traceEvents")\n'
+        "kept = {key: trace[key] for key in needed if key in trace}\n"
         'json.dump(kept, open("shared.json", "w"))',
         "Analyses need these keys only.",
     )

@@ -5,12 +5,30 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.facts.host.stacks import CodeLine
 from analyzer.finding import Advice
+from analyzer.spans.intervals import IntervalSet
 from rules.commands import arguments_note, collect
 from rules.framework_words import scheduled_ahead
 
+_BY_ITS_ENGINE = {
+    "vllm": Advice(
+        "text",
+        "Record a few passes with stacks: `torch_profiler_with_stack` of the engine's profiler configuration, or "
+        "`VLLM_TORCH_PROFILER_WITH_STACK=1` where the version takes variables.",
+        "Names the functions. Believe this trace for how much.",
+    ),
+    "sglang": Advice(
+        "text",
+        "Record a few passes with stacks: ask the server's `/start_profile` for `with_stack` and a few `num_steps`.",
+        "Names the functions. Believe this trace for how much.",
+    ),
+}
+
 
 def look(facts: Facts) -> Advice:
-    """Record again with what names the functions."""
+    """Record again with what names the functions; an engine records itself."""
+    own = _BY_ITS_ENGINE.get(facts.recording.serving_engine or "")
+    if own is not None:
+        return own
     return Advice(
         "shell",
         collect(facts, "--stacks", "--active 2", "-o where.json"),
@@ -19,16 +37,30 @@ def look(facts: Facts) -> Advice:
     )
 
 
-def engine_ahead(facts: Facts) -> Advice | None:
-    """The setting by which an engine prepares its next pass early; None for a loop that is not an engine's own.
+def engine_ahead(facts: Facts, time: IntervalSet) -> Advice | None:
+    """The setting by which an engine prepares its next pass early; None where that would not end this time.
 
-    In an engine's loop there is no simulator, and no place for a thread of the user's.
+    Args:
+        facts: The measurements.
+        time: What is to be ended: most of it lies between passes, not between two kernels of one.
     """
     ahead = scheduled_ahead(facts)
-    if ahead is None:
+    if ahead is None or 2 * (time & facts.generation.inside).total_ns > time.total_ns:
         return None
     note = "The engine prepares the next pass while the model works on this one; newer versions do so unasked."
     return Advice("diff", ahead, note)
+
+
+def in_engine(facts: Facts, time: IntervalSet, found: Advice | None) -> tuple[Advice, ...]:
+    """What ends host code of an engine's loop: no simulator is in it, and no place for a thread of the user's.
+
+    Args:
+        facts: The measurements.
+        time: What is to be ended.
+        found: What to do about a function that holds most of it, where one is known.
+    """
+    ahead = engine_ahead(facts, time)
+    return (*((ahead,) if ahead is not None else ()), found if found is not None else look(facts))
 
 
 IN_WORKERS = Advice(

@@ -30,6 +30,29 @@ def sentence(facts: Facts, time: IntervalSet, line: CodeLine) -> str:
     return f"; {share(call.ns / time.total_ns)} of it inside `{call.function}`{by}"
 
 
+def of_library(facts: Facts, time: IntervalSet) -> str:
+    """Where the time is, where no line is known to be the user's: `, 85 % of it inside `from_dict``; empty where no frame tells."""
+    call = _called(facts, time)
+    if call is None:
+        return ""
+    by = f", called by `{call.caller}`" if call.caller is not None else ""
+    return f", {share(call.ns / time.total_ns)} of it inside `{call.function}`{by}"
+
+
+def by_library(facts: Facts, time: IntervalSet) -> Advice | None:
+    """What to do about a function of an engine that holds most of the time; None where stacks name none."""
+    call = _called(facts, time)
+    if call is None:
+        return None
+    return Advice(
+        "text",
+        f"Look what `{call.function}` does there: whether a setting or a newer version of the engine does without it, does it "
+        f"in another "
+        "process, or on one rank for all.",
+        "The times are of a trace with stacks: believe the order, not the milliseconds.",
+    )
+
+
 def remedy(facts: Facts, time: IntervalSet) -> tuple[Advice, ...]:
     """What to do about that call, where it is known."""
     call = _called(facts, time)

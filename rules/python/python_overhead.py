@@ -72,6 +72,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.commands import collect
+from rules.guards import FEWER_GUARDS, in_guards
 from rules.place import location
 from rules.purpose import by_purpose
 from rules.python import after_reads, called, sampled
@@ -82,7 +83,7 @@ from rules.python.advice import (
     IN_WORKERS,
     PROCESSES,
     SIMULATOR,
-    engine_ahead,
+    in_engine,
     look,
     move,
 )
@@ -187,7 +188,7 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
     top = places[0] if places and places[0][1] >= WORTH_A_PLACE * time.total_ns else None
     most = "most" if top and top[1] > MOST * time.total_ns else "the largest part"
     named = f", {most} of it ({share(top[1] / time.total_ns)}) in `{top[0].function}` ({top[0].place})" if top else ""
-    named += called.sentence(facts, time, top[0]) if top else ""
+    named += called.sentence(facts, time, top[0]) if top else called.of_library(facts, time)
     line = None if top else sampled.sampled_line(facts, ratio)
     where = sampled.sentence(facts, line) if line is not None else named or between(facts, time)
     who = "The GPU idles" if facts.device.main is not None else "The step spends"
@@ -239,9 +240,10 @@ def _inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:
 
 
 def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice, ...]:
-    engine = engine_ahead(facts)
-    if engine is not None:
-        return (engine, moved if moved is not None else look(facts))
+    if 2 * in_guards(facts, time).total_ns > time.total_ns:
+        return FEWER_GUARDS
+    if facts.recording.serving_engine is not None:
+        return in_engine(facts, time, moved if moved is not None else called.by_library(facts, time))
     if _shares_interpreter(facts):
         return (PROCESSES, moved if moved is not None else look(facts))
     if moved is None and in_update(facts, time):
@@ -257,7 +259,7 @@ def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice,
     if 2 * through.total_ns > time.total_ns:
         return (COMPUTED_ON_DEVICE, look(facts), *late)
     # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader; more often no batch is.
-    often = facts.sync.silences(time)[0].stretches > facts.steps.count
+    often = facts.steps.noun != "recording" and facts.sync.silences(time)[0].stretches > facts.steps.count
     return (look(facts), SIMULATOR, *late) if often else (look(facts), *late, *elsewhere, SIMULATOR)
 
 
@@ -267,6 +269,8 @@ def _shares_interpreter(facts: Facts) -> bool:
 
 
 def _caveats(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, ...]:
+    if 2 * in_guards(facts, time).total_ns > time.total_ns:
+        return ()
     caveats = []
     if _shares_interpreter(facts):
         threads = count(facts.recording.collected.own_workers or 0, "thread")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice
+from rules.purpose import by_purpose
 
 _PIECES = (
     " They take turns with kernels: weights or activations that are kept on the host for room, as offloading does, or samples that "
@@ -141,6 +142,37 @@ def pin_memory(facts: Facts) -> tuple[Advice, ...]:
         return (COMPUTED_ON_DEVICE,)
     if facts.transfer.computed_on_host is not None:
         return _computed_there(facts.transfer.computed_on_host)
+    if not _without_loader(facts):
+        return _pinned_by_loader(facts)
+    return by_purpose(
+        facts,
+        (_BY_ENGINE if facts.recording.serving_engine is not None else _PINNED_ONCE,),
+        _pinned_by_loader(facts),
+    )
+
+
+# What a program that only runs its model sends, where no loader makes it.
+_PINNED_ONCE = Advice(
+    "python",
+    "pinned = torch.empty(shape, dtype=dtype, pin_memory=True)   # two in turns, made once\n"
+    "pinned.copy_(inputs)\n"
+    "on_device = pinned.to(device, non_blocking=True)",
+    "Only from pinned memory does `non_blocking=True` return at once. Pinning anew for each input takes longer than it saves.",
+)
+_BY_ENGINE = Advice(
+    "text",
+    "The engine sends these inputs itself: look whether a newer version of it keeps them in pinned memory. What its caller "
+    "can do is "
+    "to send less, as images of fewer pixels, or in bytes.",
+)
+
+
+def _without_loader(facts: Facts) -> bool:
+    """Whether a program only runs its model, and no DataLoader shows, nor was one recorded."""
+    return facts.model.infers and not len(facts.input.wait) and facts.recording.collected.pin_memory is None
+
+
+def _pinned_by_loader(facts: Facts) -> tuple[Advice, ...]:
     batch_type = Advice(
         "python",
         "class Batch:\n    def pin_memory(self):\n        self.images = self.images.pin_memory()\n        return self",

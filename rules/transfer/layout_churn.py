@@ -176,7 +176,8 @@ def _location(facts: Facts, work: LayoutWork) -> Location | None:
 
 def _fix(facts: Facts, work: LayoutWork) -> tuple[Advice, ...]:
     """What suits the op that takes most of the time comes first; nothing that this program has no use for, or does already."""
-    convolves = bool((facts.kernels.named.is_family("conv") | facts.kernels.matrix_work.convolution).any())
+    convolves = facts.kernels.convolves_images
+    concatenates = any(name == "aten::cat" for name, *_ in work.by_op)
     layout = channels_last(facts)
     strided = Advice(
         "diff",
@@ -195,9 +196,10 @@ def _fix(facts: Facts, work: LayoutWork) -> tuple[Advice, ...]:
     if work.recurrent_ns > _MOST * int(work.dur_ns.sum()):
         return (_FLAT,)
     if work.replay_ns > _MOST * int(work.dur_ns.sum()):
-        return (_IN_PLACE, place) if any(name == "aten::cat" for name, *_ in work.by_op) else (_IN_PLACE,)
+        return (_IN_PLACE, place) if concatenates else (_IN_PLACE,)
     ordered = (place, fused, first) if work.by_op[0][0] == "aten::cat" else (first, fused, place)
-    return tuple(advice for advice in ordered if advice is not fused or not facts.kernels.fusion.compiled)
+    useless = (*((fused,) if facts.kernels.fusion.compiled else ()), *(() if concatenates else (place,)))
+    return tuple(advice for advice in ordered if advice not in useless)
 
 
 RULE = Rule(META, check, __doc__)

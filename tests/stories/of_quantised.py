@@ -18,7 +18,9 @@ COPY = (
     "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda("
     "at::TensorIteratorBase&)::{lambda()#3}>(at::TensorIteratorBase&, at::native::direct_copy_kernel_cuda const&)::{lambda(int)#1}>"
 )
-CONV_1D = "void causal_conv1d_fwd_kernel<Causal_conv1d_fwd_kernel_traits<128, 4, true, c10::BFloat16, c10::BFloat16>>(ConvParamsBase)"
+CONV_1D = (
+    "void causal_conv1d_fwd_kernel<Causal_conv1d_fwd_kernel_traits<128, 4, true, c10::BFloat16, c10::BFloat16>>(p)"
+)
 
 
 def _awq_forced() -> Clocked:
@@ -63,7 +65,8 @@ def _scaled_apart() -> Clocked:
     """SGLang with static FP8: `_static_quant_fp8` before every product, 240 of them in a decode pass; in the norm's kernel none."""
     world = Clocked(marks=False)
     one = [
-        ("_static_quant_fp8", 2.2), (SCALED, 9), ("fmhaSm100fKernel_QkvE4m3OBfloat16H128PagedKvDense", 11), ("_static_quant_fp8", 2.1),
+        ("_static_quant_fp8", 2.2), (SCALED, 9), ("fmhaSm100fKernel_QkvE4m3OBfloat16H128PagedKvDense", 11), ("_static_quant_fp8",
+        2.1),
         (SCALED, 7), ("flashinfer::norm::FusedAddRMSNormKernel<8u, __nv_bfloat16>", 3), ("_static_quant_fp8", 2.2), (SCALED, 16),
         ("flashinfer::activation::act_and_mul_kernel<__nv_bfloat16, &silu>", 3), ("_static_quant_fp8", 2.4), (SCALED, 11),
         ("flashinfer::norm::FusedAddRMSNormKernel<8u, __nv_bfloat16>", 3),
@@ -107,7 +110,7 @@ def _adapter_kernels() -> Clocked:
 
 
 def _transposed_before_conv() -> Clocked:
-    """SGLang, gated delta net: `causal_conv1d_fn` needs its input contiguous: a copy of 188 MB a layer, 0.6 ms; Triton's does not."""
+    """SGLang, gated delta net: `causal_conv1d_fn` needs its input contiguous: 188 MB copied a layer, 0.6 ms; Triton's does not."""
     world = Clocked(marks=False)
     for _ in range(6):
         with world.inside("step[EXTEND bs=1 toks=16384]"):
@@ -130,7 +133,8 @@ STORIES = (
     Story(
         "AWQ's kernel asked for", "LLM serving, AWQ", GITHUB + "vllm-project/vllm/issues/21376",
         "AWQ's own kernel takes the pass: leave the choice to the engine, which takes Marlin's", _awq_forced, bound=("compute",),
-        told=("~gemm_forward_4bit_cuda",), never=("ID001", "GR004", "KE001", "PR001", "~reduce-overhead", *OF_TRAINING),
+        told=("~gemm_forward_4bit_cuda", "~Marlin"), never=("~Quantization", "ID001", "GR004", "KE001", "PR001",
+        "~reduce-overhead", *OF_TRAINING),
     ),
     Story(
         "int4 without the compiler", "LLM inference, torchao", GITHUB + "huggingface/transformers/issues/34310",
@@ -140,16 +144,17 @@ STORIES = (
     Story(
         "activations scaled apart", "LLM serving, FP8", GITHUB + "sgl-project/sglang/issues/31504",
         "a kernel of its own before each product: fused into norm and activation", _scaled_apart, bound=("compute",),
-        told=("~_static_quant_fp8",), never=("ID001", "GR004", "PR001", "PY001", "~torch\\.compile\\(model", *OF_TRAINING),
+        told=("~scaling to fewer bits",), never=("ID001", "GR004", "PR001", "PY001", "~torch\\.compile\\(model", *OF_TRAINING),
     ),
     Story(
         "adapter's kernels in the graph", "LLM serving, LoRA", GITHUB + "vllm-project/vllm/issues/10062",
-        "two kernels of the adapter are a fifth of the time: newer kernels for them, or merge it", _adapter_kernels, bound=("compute",),
-        told=("~_bgmv_(?:shrink|expand_slice)_kernel",), never=("ID001", "GR004", "PR001", "~zero_grad", *OF_TRAINING),
+        "two kernels of the adapter are a fifth of the time: newer kernels for them, or merge it", _adapter_kernels,
+        bound=("compute",),
+        told=("~adapters",), never=("ID001", "GR004", "PR001", "~zero_grad", *OF_TRAINING),
     ),
     Story(
         "transposed in front of a convolution", "LLM serving, linear attention", GITHUB + "sgl-project/sglang/pull/20469",
         "a copy a layer that a kernel with strides does not need", _transposed_before_conv, bound=("compute",),
-        told=("~contiguous|clone|direct_copy",), never=("ID001", "GR004", "PR001", "~channels_last", *OF_TRAINING),
+        told=("XF005", "~\\.contiguous\\(\\)"), never=("~torch\\.cat", "ID001", "GR004", "PR001", "~channels_last", *OF_TRAINING),
     ),
 )  # fmt: skip

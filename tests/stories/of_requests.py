@@ -8,6 +8,8 @@ from stories.of_answering import ARGMAX
 from stories.of_serving import GEMV, OF_TRAINING, RMS
 from stories.story import GITHUB, Story
 
+# Where nothing tells a model that is run from one that trains, a loader is named as what the other may use.
+NOT_TRAINED = tuple(what for what in OF_TRAINING if "Loader" not in what)
 TO_HOST = "aten::to/aten::_to_copy/aten::copy_"
 COMPARED = (
     "void at::native::vectorized_elementwise_kernel<4, at::native::CompareFunctor<float>, std::array<char*, 2ul>>(int)"
@@ -114,7 +116,7 @@ def _mask_waits_for_network() -> Clocked:
 
 
 def _video_unpickled() -> Clocked:
-    """SGLang with a video: the scheduler's thread unpacks mm_inputs for 500 ms in `from_dict`, on each rank, before a pass begins."""
+    """SGLang with a video: the scheduler's thread unpacks mm_inputs for 500 ms in `from_dict`, on each rank, before a pass."""
     world = Clocked(marks=False)
     loop = "sglang/srt/managers/scheduler.py(925): event_loop_overlap"
     for _ in range(4):
@@ -147,7 +149,7 @@ def _video_unpickled() -> Clocked:
 
 
 def _tokenised_between() -> Clocked:
-    """A reranker that tokenises each batch in the loop that runs the model: the GPU idles meanwhile; in threads of their own not."""
+    """A reranker that tokenises each batch in the loop that runs the model: the GPU idles meanwhile; in threads it does not."""
     world = Clocked(marks=False)
     for number in range(10):
         with world.marked(number):
@@ -167,19 +169,21 @@ STORIES = (
     Story(
         "grid of a kernel counted on the host", "LLM serving, linear attention", GITHUB + "sgl-project/sglang/pull/10680",
         "counts are read and lists sent for each layer, while the device waits: a grid that needs none", _grid_counted,
-        bound=("sync", "launch", "copy", "mixed"), told=("SY004|SY001|XF003|XF007|SY002", "~_to_copy|\\.to\\(|copy"),
-        never=("PR001", "GR004", "~num_workers", *OF_TRAINING),
+        # Copies, and what the host counts between them: either is most of it.
+        bound=("sync", "launch", "copy", "python", "mixed"), told=("SY004|SY001|XF003|XF007|SY002", "~_to_copy|\\.to\\(|copy"),
+        never=("PR001", "GR004", "~num_workers", "~overlap_schedule", "~advisor collect", *OF_TRAINING),
     ),
     Story(
         "guards in front of each token", "LLM inference, compiled", GITHUB + "pytorch/pytorch/issues/191753",
         "TorchDynamo's lookup takes 2 ms a pass: fewer guards, or a graph around it", _guards_each_token,
-        bound=("launch", "python", "mixed", "compute"), told=("~TorchDynamo Cache Lookup|guard",),
-        never=("PR001", "GR001", "~fullgraph=True", *OF_TRAINING),
+        bound=("launch", "python", "mixed", "compute"), told=("~TorchDynamo Cache Lookup", "~guards"),
+        never=("PR001", "GR001", "~fullgraph=True", "~lie on the GPU", "~AsyncVectorEnv", *OF_TRAINING),
     ),
     Story(
         "timers that wait for the device", "detection, inference", GITHUB + "ultralytics/ultralytics/issues/21411",
         "six synchronisations an image to time its parts: without them images overlap", _timed_with_waits,
-        told=("SY003|SY001|SY004", "~synchronize"), never=("PR001", "GR004", "~num_workers", *OF_TRAINING),
+        # One image at a time, launches are the limit: without the waits several may be on their way.
+        bound=("launch", "sync", "mixed"), told=("ID001|SY003",), never=("PR001", "GR004", *NOT_TRAINED),
     ),
     Story(
         "mask that waits for the network", "detection, inference", GITHUB + "ultralytics/yolov5/issues/6639",
@@ -189,11 +193,13 @@ STORIES = (
     Story(
         "video unpacked by the scheduler", "multimodal serving", GITHUB + "sgl-project/sglang/pull/11910",
         "the scheduler's thread unpacks inputs for 500 ms on each rank: on one, and broadcast", _video_unpickled,
-        bound=("python", "launch", "mixed"), told=("~from_dict",), never=("GR004", "PR001", "~reduce-overhead", *OF_TRAINING),
+        bound=("python", "launch", "mixed"), told=("~from_dict",), never=("GR004", "PR001", "~reduce-overhead",
+        "~advisor collect", *OF_TRAINING),
     ),
     Story(
         "texts tokenised between batches", "reranker", GITHUB + "michaelfeil/infinity/pull/154",
         "the device waits while texts are made tokens: do it in threads beside the model", _tokenised_between,
-        told=("PY001|PY002|ID001|ID002",), never=("GR004", "SY001", "PR001", "~reduce-overhead|make_graphed", *OF_TRAINING),
+        told=("PY001", "~executor\\.submit"),
+        never=("GR004", "SY001", "PR001", "~reduce-overhead|make_graphed", *NOT_TRAINED),
     ),
 )  # fmt: skip

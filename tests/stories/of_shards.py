@@ -56,7 +56,7 @@ def _waits_in_custom_reduce() -> Clocked:
 
 
 def _waits_in_dispatch() -> Clocked:
-    """SGLang, EP 16, low latency: the call that sends takes 25 us, the one that receives 4.6 ms: it waits for tokens of late ranks."""
+    """SGLang, EP 16, low latency: the call that sends takes 25 us, the one that receives 4.6 ms: it waits for late ranks."""
     world = Clocked(marks=False, top=_info(4, 16))
     for _ in range(6):
         with world.inside("step[DECODE bs=50]"):
@@ -79,7 +79,7 @@ def _waits_in_dispatch() -> Clocked:
 
 
 def _waits_for_its_turn() -> Clocked:
-    """vLLM, the second of four stages, one batch in flight: three quarters of each token it waits to receive what the first sends."""
+    """vLLM, the second of four stages, one batch in flight: three quarters of each token it waits for what the first sends."""
     world = Clocked(marks=False, top=_info(1, 4))
     stage = [(RMS, 4), (NVJET, 18), (PAGED, 16), (NVJET, 12), (RMS, 4), (NVJET, 26), (ADD, 3), (NVJET, 17)] * 16
 
@@ -186,8 +186,8 @@ def _counts_by_gloo() -> Clocked:
             begin = world.now
             with world.within("c10d::allreduce_"):
                 world.idle(30)
-            world.annotation("gloo:all_reduce", begin + 20, 7_400, 5001)
             world.idle(7_400)
+            world.annotation("gloo:all_reduce", begin + 20, world.now - begin - 40, 5001)
             world.graph(one * 58, host=240)
             world.kernel_of("aten::argmax", ARGMAX, 14)
             world.copied("DtoH", 192, path="aten::to/aten::_to_copy/aten::copy_")
@@ -211,21 +211,24 @@ STORIES = (
         "second of four stages", "LLM serving, PP, one rank", GITHUB + "vllm-project/vllm/issues/28270",
         "one batch is in flight, so a stage waits for the others: more batches at a time", _waits_for_its_turn,
         bound=("communication",), told=("CO001|CO008", "~batch"),
-        never=("~interleav", "~accumulat", "~virtual", "~zero-bubble|ZB", *OF_REPLICAS, *OF_TRAINING),
+        never=("~[Ii]nterleav", "~Schedule1F1B|micro-?batch", "~accumulat", "PG006", "~Only device work",  *OF_REPLICAS,
+        *OF_TRAINING),
     ),
     Story(
         "second of two gathers", "LLM pretraining, CP, one rank", GITHUB + "zhuzilin/ring-flash-attention/pull/50",
         "attention hides one of two gathers: keys and values in one call", _second_gather_exposed,
-        bound=("communication", "mixed", "compute"), told=("CO001|CO002",), never=("~bucket_cap_mb", "~no_sync", "~set_modules_to_forward_prefetch", "DL001"),
+        bound=("communication", "mixed", "compute"), told=("CO001|CO002",), never=("~bucket_cap_mb", "~no_sync",
+        "~set_modules_to_forward_prefetch", "DL001"),
     ),
     Story(
         "heads for sequence", "video generation, Ulysses, one rank", GITHUB + "flashinfer-ai/flashinfer/pull/3820",
         "permuting, exchanging and permuting around attention: one kernel that does all, or fewer exchanges", _heads_for_sequence,
-        bound=("communication", "mixed", "compute"), told=("CO001", "~all.to.all"), never=("CO005", *OF_REPLICAS, *OF_TRAINING),
+        bound=("communication", "mixed", "compute"), told=("CO001", "~Ulysses"), never=("CO005", *OF_REPLICAS, *OF_TRAINING),
     ),
     Story(
         "counts of tokens by gloo", "LLM serving, DP and EP, one rank", GITHUB + "vllm-project/vllm-ascend/pull/4983",
         "the host reduces counts over the network before each pass: leave that out, or do it on the device", _counts_by_gloo,
-        told=("~gloo",), never=("GR004", "~find_unused", "~reduce-overhead", *OF_REPLICAS, *OF_TRAINING),
+        bound=("communication", "mixed"), told=("CO006", "~before each pass"),
+        never=("GR004", "~find_unused", "~reduce-overhead", "~small messages", "~async_scheduling", *OF_REPLICAS, *OF_TRAINING),
     ),
 )  # fmt: skip

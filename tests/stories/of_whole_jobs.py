@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from builders import TraceBuilder
 from clocked import Clocked
 from stories.job_story import JobStory
@@ -13,17 +16,20 @@ from stories.together import Meet, Node, Together
 
 HALF = "volta_fp16_s884gemm_fp16_64x128_ldg8_f2f_tn"
 REDUCE = "ncclDevKernel_AllReduce_Sum_f16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
-CUSTOM = "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 4>(vllm::RankData*, vllm::RankSignals, vllm::Signal*, __nv_bfloat16*, int, int)"
+CUSTOM = (
+    "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 4>"
+    "(vllm::RankData*, vllm::RankSignals, vllm::Signal*, __nv_bfloat16*, int, int)"
+)
 SEND = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"
-GROUPED = "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<cute::tuple<int, int, int>>>>(p)"
+GROUPED = "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<cute::tuple<int>>>>(p)"
 GATHERED = "_multimem_all_gather_kernel"
 SCATTERED = "_multimem_reduce_scatter_kernel"
 # What is for copies of a model that train.
-OF_REPLICAS = ("~bucket_cap_mb", "~no_sync", "~DistributedDataParallel\\(", "~fully_shard", "~gradient")
+OF_REPLICAS = ("~bucket_cap_mb", "~no_sync", "~DistributedDataParallel\\(", "~fully_shard", "~[Rr]educe .*gradients")
 
 
 def _launched_late() -> tuple[TraceBuilder, ...]:
-    """Llama-7B over four V100s, kernel by kernel: one rank launches more slowly, the others wait in each all-reduce for it, 1 ms."""
+    """Llama-7B over four V100s, kernel by kernel: one rank launches more slowly, the others wait for it in each all-reduce."""
     job = Together(4)
 
     def host(rank: int, usual: float) -> float:
@@ -133,7 +139,7 @@ def _one_batch_in_flight() -> tuple[TraceBuilder, ...]:
 
     def message(rank: int, kind: str, peer: int, begin: float, end: float, number: int) -> None:
         world = stages[rank]
-        facts = {
+        facts: dict[str, Any] = {
             "Collective name": kind, "In msg nelems": 1 << 18, "Out msg nelems": 1 << 18, "Group size": 4, "dtype": "BFloat16",
             "Process Group Name": "3", "Process Group Description": "pp", "Process Group Ranks": "[0, 1, 2, 3]", "Seq": number,
             "Dst Rank" if kind == "send" else "Src Rank": peer,
@@ -169,30 +175,35 @@ def _one_batch_in_flight() -> tuple[TraceBuilder, ...]:
     return stages
 
 
-def _job(make):  # type: ignore[no-untyped-def]
+def _job(make: Callable[[], tuple[TraceBuilder, ...]]) -> dict[str, Any]:
     return {"make": lambda: make()[0], "play": make}
 
 
 STORIES = (
     JobStory(
         "one rank launches late", "LLM inference, TP, job", GITHUB + "pytorch/pytorch/issues/120787",
-        "one rank's host launches more slowly, the others wait in each all-reduce: graphs, or that host's cores", **_job(_launched_late),
-        held_up=("late rank",), late=((2, "host"),), told=("~rank 2",), never=(*OF_REPLICAS, *OF_TRAINING),
+        "one rank's host launches more slowly, the others wait in each all-reduce: graphs, or that host's cores",
+        **_job(_launched_late),
+        held_up=("late rank",), late=((2, "host"),), told=("~rank 2", "~cores"), never=("~checkpoints", *OF_REPLICAS, *OF_TRAINING),
     ),
     JobStory(
         "rank 0 prepares inputs", "LLM serving, TP, job", GITHUB + "vllm-project/vllm/issues/5792",
         "kernels of a pass begin at different times on the ranks; the first all-reduce waits for the one that prepares",
-        **_job(_inputs_sent_late), held_up=("late rank",), late=((0, "host"),), told=("~rank 0",), never=(*OF_REPLICAS, *OF_TRAINING),
+        **_job(_inputs_sent_late), held_up=("late rank",), late=((0, "host"),), told=("~rank 0", "~between passes"),
+        never=("~checkpoints", *OF_REPLICAS,
+        *OF_TRAINING),
     ),
     JobStory(
         "experts of one rank", "LLM serving, EP, job", GITHUB + "NVIDIA/Megatron-LM/pull/6468",
-        "one rank's experts are asked for more, the others wait for it in the exchange: place experts anew", **_job(_experts_on_one_rank),
+        "one rank's experts are asked for more, the others wait for it in the exchange: place experts anew",
+        **_job(_experts_on_one_rank),
         held_up=("late rank",), late=((3, "imbalance"), (3, "not clear")), told=("~rank 3",), never=(*OF_REPLICAS, *OF_TRAINING),
     ),
     JobStory(
         "one batch for four stages", "LLM serving, PP, job", GITHUB + "vllm-project/vllm/issues/27462",
-        "all requests are in one batch, three of four stages wait at a time: as many batches as stages", **_job(_one_batch_in_flight),
-        held_up=("nobody",), told=("~CO008|batches|bubble|stage",),
-        never=(*OF_REPLICAS, "~interleav", "~late rank", *OF_TRAINING),
+        "all requests are in one batch, three of four stages wait at a time: as many batches as stages",
+        **_job(_one_batch_in_flight),
+        held_up=("nobody",), told=("~in turn", "~batches"),
+        never=(*OF_REPLICAS, "~interleav", "~Schedule1F1B|micro-?batch", "~late rank", *OF_TRAINING),
     ),
 )  # fmt: skip

@@ -59,7 +59,7 @@ class Together:
                 end = max(at) + column[0].dur
                 lengths = [end - begin for begin in at]
             else:
-                lengths = [world._device(node[1]) for world, node in zip(self.ranks, column, strict=True)]  # type: ignore[index]
+                lengths = [world._device(node[1]) for world, node in zip(self.ranks, column, strict=True)]
             for rank, world in enumerate(self.ranks):
                 node = column[rank]
                 name = node.name if isinstance(node, Meet) else node[0]
@@ -72,12 +72,13 @@ class Together:
     def met(
         self, kind: str, name: str, dur: float, *, elements: int = 1 << 16, host: float = 26, stated: bool = True
     ) -> None:
-        """A collective that each rank launches by itself, on the stream of its kernels; stated as torch does, or launched by a library."""
+        """A collective that each rank launches by itself, on the stream of its kernels; stated as torch does, or not."""
         self._number += 1
         size = len(self.ranks)
         facts: dict[str, Any] = {
             "Collective name": kind, "In msg nelems": elements, "Out msg nelems": elements, "Group size": size, "dtype": "Half",
-            "Process Group Name": "0", "Process Group Description": "default_pg", "Process Group Ranks": json.dumps(list(range(size))),
+            "Process Group Name": "0", "Process Group Description": "default_pg",
+            "Process Group Ranks": json.dumps(list(range(size))),
             "Seq": self._number,
         } if stated else {}  # fmt: skip
         begun, calls = [], []

@@ -31,6 +31,7 @@ _COUNTED = (
     re.compile(r"record_param_comms"),
     re.compile(r"c10d::"),
 )
+_ON_HOST = re.compile(r"(?:gloo|mpi):")
 # Part of the exposed time from which collectives between layers decide what helps: those of the backward pass come on top.
 _ACTIVATIONS_RATIO = 0.2
 # What `kind_of_kernel` calls a collective whose name does not say what it does.
@@ -149,9 +150,11 @@ def collectives(
     running = (device.main.collective & window) if device.main else (host.threads.anywhere("collectives") & window)
     kinds = sorted(set(calls["kind"]))
     exposed = time.waterfall.owned("communication")
-    stated = calls["kind"].to_numpy()
+    # What a library does on the host launches no kernel, whatever is launched meanwhile.
+    launching = ~matching(rows["name"], _ON_HOST.match) | (device.main is None)
+    stated = np.where(launching, calls["kind"].to_numpy(), "")
     by_kind = {kind: (exposed & call_spans(device, steps, kernels, calls[stated == kind])).total_ns for kind in kinds}
-    for kind, spans in _unranged(device, steps, kernels, calls).items():
+    for kind, spans in _unranged(device, steps, kernels, calls[launching]).items():
         by_kind[kind] = by_kind.get(kind, 0) + (exposed & spans).total_ns
     layered = (exposed & call_spans(device, steps, kernels, calls[between_layers(trace, calls)])).total_ns
     frame = kernels.named.frame

@@ -31,20 +31,24 @@ class Exchanged(msgspec.Struct, frozen=True):
         embeddings: Whether embedding tables are looked up: their rows are exchanged, not the tokens of experts or the heads of
             attention.
         quantised: Whether kernels make tensors narrower before they are sent.
+        experts: Whether anything is named after experts, which tokens are sent to.
         pipelined: Whether the next batch's indices travel beside this batch.
     """
 
     embeddings: bool
     quantised: bool
+    experts: bool
     pipelined: bool
 
 
 def exchanged(trace: Trace) -> Exchanged:
     """Looks at the names of the whole recording."""
     frames = (trace.ops, trace.annotations, trace.kernels)
+    experts = any(_named(frame, _EXPERTS) for frame in frames)
     return Exchanged(
-        any(_named(frame, _EMBEDDINGS) for frame in frames) and not any(_named(frame, _EXPERTS) for frame in frames),
+        any(_named(frame, _EMBEDDINGS) for frame in frames) and not experts,
         _named(trace.kernels, _QUANTISES),
+        experts,
         _named(trace.annotations, _PIPELINE),
     )
 

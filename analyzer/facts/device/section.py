@@ -6,7 +6,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from analyzer.facts.device.activity import DeviceActivity, asks_for_device, device_activities
+from analyzer.facts.device.activity import DeviceActivity, asks_for_device, device_activities, is_elsewhere
 from analyzer.facts.device.cards import Card, cards
 from analyzer.facts.device.launches import device_work, launches
 from analyzer.facts.isolation import attempt, fact
@@ -52,6 +52,11 @@ class DeviceFacts(Section):
     def cards(self) -> tuple[Card, ...]:
         """The cards that the trace names."""
         return cards(self.trace.meta)
+
+    @fact
+    def elsewhere(self) -> bool:
+        """Whether ops or memory are those of a device that is neither NVIDIA's nor AMD's."""
+        return is_elsewhere(self.trace)
 
     @fact
     def unrecorded(self) -> bool:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.generation.gaps import DecodeGaps, decode_gaps
+from analyzer.facts.generation.inside import inside_passes
 from analyzer.facts.generation.padding import ReplayPadding, replay_padding
 from analyzer.facts.generation.passes import Generation, generation
 from analyzer.facts.isolation import fact
@@ -14,12 +13,7 @@ from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
-from analyzer.spans.labels import matching
-
-# Formats of weights as kernels of quantised products name them (Marlin, AWQ, GPTQ, Machete, Triton's, CUTLASS's, Tensile's).
-_NARROW = re.compile(
-    r"fp8|e4m3|e5m2|float8|mxfp4|nvfp4|fp4|e2m1|int8|int4|w4a|w8a|[Mm]arlin|awq|gptq|[Mm]achete|Cijk_A\w+?_B\w+?_(?:F8|I8|4)"
-)
+from analyzer.spans.intervals import IntervalSet
 
 
 class GenerationFacts(Section):
@@ -54,6 +48,11 @@ class GenerationFacts(Section):
         )
 
     @fact
+    def inside(self) -> IntervalSet:
+        """Time from the first to the last work of the device in each pass that an engine's range tells of."""
+        return inside_passes(self.trace, self._device.main)
+
+    @fact
     def padding(self) -> ReplayPadding:
         """Rows that replayed graphs compute for nobody."""
         return replay_padding(self.trace, self._device, self.found)
@@ -67,7 +66,7 @@ class GenerationFacts(Section):
         """Share of the products' time, in passes of a kind, in kernels named after weights of 8 bits or fewer; 0 without any."""
         named = self._kernels.named
         products = named.is_family("gemm", "gemv", "triton")
-        narrow = products & matching(named.frame["name"], _NARROW.search)
+        narrow = products & named.narrow
         spans = self.found.spans(kind)
         all_ns = (named.spans(products) & spans).total_ns
         return (named.spans(narrow) & spans).total_ns / all_ns if all_ns else 0.0

@@ -7,6 +7,7 @@ import numpy as np
 
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.ops import OpTree
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import distinct
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
@@ -21,6 +22,10 @@ _OWN_WORK_NS = 1_000_000
 OWN_WORK_ALONE_NS = 300_000
 # More than these, each a good part of the time, are no few.
 _MOST_OPS = 3
+# What is built in the first calls of an op is built by then, and takes so much longer than a call that finds it built.
+_FIRST_PART = 0.25
+_MANY_CALLS = 20
+_MANY_TIMES = 10
 _GOOD_PART = 0.1
 
 
@@ -34,6 +39,10 @@ class DispatchOwner(msgspec.Struct, frozen=True):
         calls: In how many calls it lies.
         launches: Launches that begin in those calls: their time is dispatch, however long the op that makes them is.
         spans: Those calls.
+        building: Whether they are the first of many calls, and the others take next to nothing: what is built once, for each
+            shape or
+            at all.
+        others: How many calls the others are.
     """
 
     name: str
@@ -42,6 +51,8 @@ class DispatchOwner(msgspec.Struct, frozen=True):
     calls: int
     launches: int
     spans: IntervalSet
+    building: bool = False
+    others: int = 0
 
     @property
     def each_ns(self) -> int:
@@ -53,6 +64,19 @@ class DispatchOwner(msgspec.Struct, frozen=True):
         """Whether its calls are too long to be dispatch: fewer launches, or a graph, would not end them."""
         least = _OWN_WORK_NS if self.launches else OWN_WORK_ALONE_NS
         return self.time_ns // max(self.calls, self.launches) >= least
+
+
+def _at_first(mine: BoolArray, dur_ns: Int64Array) -> bool:
+    """Whether the calls that the device waits in lie in the first part of all, and take many times as long as the others.
+
+    Args:
+        mine: Which they are of all calls of the op in their order, shape (calls,).
+        dur_ns: How long each call takes, shape (calls,).
+    """
+    if mine.all() or not mine.any() or len(mine) < _MANY_CALLS:
+        return False
+    last = int(np.flatnonzero(mine)[-1])
+    return last < _FIRST_PART * len(mine) and float(dur_ns[mine].min()) >= _MANY_TIMES * float(np.median(dur_ns[~mine]))
 
 
 def dispatch_owner(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: IntervalSet) -> DispatchOwner | None:
@@ -87,8 +111,11 @@ def dispatch_owner(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: Int
         spans = IntervalSet(ops["start_ns"].to_numpy()[mine], ops["end_ns"].to_numpy()[mine])
         time_ns, launches = int(totals[chosen].sum()), int(spans.contains(launched).sum())
         name = "` and `".join(names[one] for one in chosen)
+        part, number = min(time_ns / idle.total_ns, 1.0), int(calls[chosen].sum())
+        every = np.isin(codes, chosen) & launching
+        building = _at_first(mine[every], ops["dur_ns"].to_numpy()[every])
         return DispatchOwner(
-            name, time_ns, min(time_ns / idle.total_ns, 1.0), int(calls[chosen].sum()), launches, spans
+            name, time_ns, part, number, launches, spans, building, int(every.sum()) - number if building else 0
         )
 
     largest = np.argsort(-totals, kind="stable")[:_MOST_OPS].tolist()

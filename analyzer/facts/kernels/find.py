@@ -32,6 +32,12 @@ _BROKEN_IDS = 0.5
 _LAST_RESORT = re.compile(r"^naive_conv_")
 
 
+# Formats of weights as kernels of quantised products name them (Marlin, AWQ, GPTQ, Machete, Triton's, CUTLASS's, Tensile's).
+_NARROW = re.compile(
+    r"fp8|e4m3|e5m2|float8|mxfp4|nvfp4|fp4|e2m1|int8|int4|w4a|w8a|[Mm]arlin|awq|gptq|[Mm]achete|Cijk_A\w+?_B\w+?_(?:F8|I8|4)"
+)
+
+
 class Kernels(msgspec.Struct, frozen=True, dict=True):
     """The kernels of the device that stands for the trace which start inside the used steps.
 
@@ -96,6 +102,11 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
     def last_resort(self) -> BoolArray:
         """Which of them a library takes where it has no kernel made for these sizes, format and layout, shape (kernels,)."""
         return self.like(_LAST_RESORT)
+
+    @property
+    def narrow(self) -> BoolArray:
+        """Which of them are named after weights of 8 bits or fewer, shape (kernels,)."""
+        return self.like(_NARROW)
 
     @property
     def blocks_per_sm(self) -> FloatArray:

@@ -28,7 +28,8 @@ class KernelName(msgspec.Struct, frozen=True):
     Args:
         family: gemm, gemv (one vector: memory decides, not tensor cores), conv, attention, layout (transposes around
             convolutions), elementwise, copy, cat, reduce, softmax, norm, gather (index, embedding, sort), multi_tensor (foreach
-            and fused optimizers), dequantize (packed weights written out before a product), fft, triton, collective or other.
+            and fused optimizers), dequantize (packed weights written out before a product), quantize (activations scaled to
+            fewer bits before one), adapter (low-rank adapters), fft, triton, collective or other.
         number_format: fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8, complex or None; of the inputs, where they differ from
             the result.
         tensor_core: Whether tensor or matrix cores do the work; None where the name does not say.
@@ -60,6 +61,19 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"|With(?:Paged|Ragged)?KVCacheKernel|(?<!cache_)mla_(?:dec|pfl|prefill|a8w8|a16w16)",
         ),
         ("triton", r"^triton_"),
+        # Low-rank adapters beside a layer: vLLM's and Punica's (`_bgmv_shrink_kernel`, `_lora_expand_kernel`), SGLang's
+        # (`_sgemm_lora_a_kernel`,
+        # `_chunked_lora_shrink_kernel`).
+        ("adapter", r"[bs]gmv_(?:shrink|expand)|_lora_(?:shrink|expand|[ab])_?\w*kernel|_lora_[ab]_kernel"),
+        # Activations scaled to 8 or 4 bits by a kernel of its own: vLLM, SGLang (`_static_quant_fp8`,
+        # `per_token_group_quant_8bit_kernel`), aiter,
+        # TensorRT-LLM, FlashInfer (`cvt_fp16_to_fp4`, `quantize_with_block_size`), Transformer Engine (`cast_transpose`),
+        # not fused ones.
+        (
+            "quantize",
+            r"^(?!.*(?:[Nn]orm|silu|act_|gemm|[Aa]ttention|Kernel2|dequant|kDouble)).*(?:static_quant_fp8|scaled_fp8_quant|per_token(?:_group)?_(?:scaled_)?quant"
+            r"|per_token_scaled_quant|scaled_int8_quant|cvt_fp16_to_fp4|quantize_with_block_size|per_block_quant|cast_transpose_\w*kernel)",
+        ),
         ("multi_tensor", r"multi_tensor_apply|[Ff]used_?[Aa]dam|[Ff]used_?[Ss]gd"),
         # Convolutions on tensor cores before Ampere; some write another layout than they read (`..._nhwc2nchw_tn_v1`).
         ("conv", r"[a-z]\d{3,5}cudnn"),
@@ -78,7 +92,7 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "conv",
             r"convolve|scudnn|hcudnn|winograd|Winograd|wgrad|dgrad|fprop|[Cc]onv(?:olution|\d?d|_depthwise|2D)|_conv_|\bconv\b|4conv6"
-            r"|conv_(?:fwd|bwd)|AsmConv|^gen_conv|bwd_weight|igemm_(?:fwd|bwd|wrw)|im2col|col2im|Im2Col|fft[12]d_(?:r2c|c2r)|pointwise_mult_and_sum_complex",
+            r"|conv_(?:fwd|bwd)|AsmConv|^gen_conv|bwd_weight|igemm_(?:fwd|bwd|wrw)|im2col|col2im|Im2Col|Im[23]d2Col|Col2Im[23]d|fft[12]d_(?:r2c|c2r)|pointwise_mult_and_sum_complex",
         ),
         # cuFFT's and rocFFT's; those inside convolutions (`fft2d_r2c_32x32`) are taken above.
         (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.isolation import fact
@@ -29,6 +31,9 @@ from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any
+
+# Dao-AILab/causal-conv1d and its Triton forms.
+_OF_SEQUENCES = re.compile(r".*conv_?1d")
 
 
 class KernelFacts(Section):
@@ -112,6 +117,12 @@ class KernelFacts(Section):
     def matrix_work(self) -> MatrixWork:
         """GEMMs and convolutions, their number formats, and whether tensor cores do them."""
         return matrix_work(self.trace, self._device, self._host, self.named, self.searches.candidates)
+
+    @fact
+    def convolves_images(self) -> bool:
+        """Whether there are convolutions that have a memory format: those of sequences, as of state-space models, have none."""
+        convolutions = self.named.is_family("conv") | self.matrix_work.convolution
+        return bool((convolutions & ~self.named.like(_OF_SEQUENCES)).any())
 
     @fact
     def searches(self) -> Searches:

@@ -9,7 +9,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.isolation import fact
 from analyzer.facts.model.before_updates import before_updates
-from analyzer.facts.model.compiled import Compiled, compiled
+from analyzer.facts.model.compiled import CHECKS, Compiled, compiled
 from analyzer.facts.model.modules import Modules, modules
 from analyzer.facts.model.optimizing import Optimizing, optimizing
 from analyzer.facts.model.repetition import Repetition, repetition
@@ -18,6 +18,7 @@ from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import matching
 
 
 class ModelFacts(Section):
@@ -60,6 +61,12 @@ class ModelFacts(Section):
     def compiled(self) -> Compiled:
         """Compiled regions, guards, and compiling itself."""
         return compiled(self.trace, self._steps, self._host)
+
+    @fact
+    def checked_in_ranges(self) -> IntervalSet:
+        """When ranges are open that torch puts around what it checks in front of compiled code; its ops are in `compiled`."""
+        ranges = self.trace.annotations
+        return IntervalSet.of_rows(ranges, matching(ranges["name"], CHECKS.search))
 
     @fact
     def optimizing(self) -> Optimizing:

@@ -104,7 +104,7 @@ class RecordingFacts(Section):
     @fact
     def infers(self) -> bool:
         """Whether only forward passes of the model show: words for training would not fit what was recorded."""
-        return bool(len(self.trace.ops)) and not self.trains
+        return (bool(len(self.trace.ops)) or serves(self.trace)) and not self.trains
 
     @fact
     def trains(self) -> bool:

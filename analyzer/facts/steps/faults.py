@@ -27,6 +27,8 @@ _LOST_RATIO = 0.5
 _SOUND_RATIO = 0.1
 # The first collective of a recording spins until the other ranks' profilers run, too.
 _SPIN_TIMES = 10
+# Of collectives of one name the longer ones say what is usual: those that are shorter may be another message.
+_USUAL_LENGTH = 0.9
 _SPIN_STEP_RATIO = 0.5
 _MIN_COLLECTIVES = 3
 
@@ -207,4 +209,6 @@ def first_spin(trace: Trace) -> tuple[int, int] | None:
     if len(others) < _MIN_COLLECTIVES:
         return None
     dur = kernels["dur_ns"].to_numpy()
-    return (first, int(dur[first])) if dur[first] >= _SPIN_TIMES * max(float(np.median(dur[others])), 1.0) else None
+    # One name stands for messages of either direction: a stage receives for long, and sends at once, in every step.
+    usual = max(float(np.quantile(dur[others], _USUAL_LENGTH)), 1.0)
+    return (first, int(dur[first])) if dur[first] >= _SPIN_TIMES * usual else None

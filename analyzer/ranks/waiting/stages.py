@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from analyzer.ranks.alignment.table import Table
 from analyzer.ranks.group_kinds import kind_of_group
+from analyzer.ranks.summary import RankSummary
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 
 # A stage this much slower than the middle of the others sets the pace: less is how layers happen to divide.
@@ -28,6 +29,8 @@ class Pipeline(msgspec.Struct, frozen=True):
         ratio: Its work over the median of the others'.
         stated: Whether the program calls the group one of a pipeline. Else two ranks that swap blocks, as in ring
             attention, look like two stages.
+        one_way: Whether no stage sends anything back to one before it, as where a server only runs its model: what the first
+            one waits for then is in no trace.
     """
 
     stage: Int64Array
@@ -35,6 +38,19 @@ class Pipeline(msgspec.Struct, frozen=True):
     slowest: int
     ratio: float
     stated: bool = False
+    one_way: bool = False
+
+    def computing(self, table: Table) -> float:
+        """How many stages compute at a time, in the mean over the steps."""
+        ratio = [_computing(one) for one in table.summaries]
+        return sum(float(np.median(np.array(ratio)[self.stage == one])) for one in np.unique(self.stage).tolist())
+
+
+def _computing(summary: RankSummary) -> float:
+    """Share of a rank's steps in which its device computes."""
+    whole = sum(step.dur_ns for step in summary.steps)
+    busy = sum(step.causes.get(cause, 0) for step in summary.steps for cause in ("compute", "copy"))
+    return busy / whole if whole else 0.0
 
 
 def programs(table: Table, pipe: Pipeline | None) -> Int64Array:
@@ -88,7 +104,17 @@ def pipeline(table: Table) -> Pipeline | None:
     slowest = int(work.argmax())
     others = float(np.median(np.delete(work, slowest)))
     ratio = float(work[slowest] / others) if others else 1.0
-    return Pipeline(stage, work, slowest, ratio, _stated(table, pairs))
+    return Pipeline(stage, work, slowest, ratio, _stated(table, pairs), _one_way(table, pairs, stage))
+
+
+def _one_way(table: Table, pairs: BoolArray, stage: Int64Array) -> bool:
+    """Whether all messages go from a stage to a later one."""
+    rows = table.rows
+    order = np.argsort(table.ranks)
+    peer = stage[order[np.searchsorted(np.array(table.ranks)[order], rows.peer[pairs])]]
+    mine = stage[rows.member[pairs]]
+    sends = np.array([name == "send" for name in table.kinds], dtype=bool)[rows.kind[pairs]]
+    return bool(np.where(sends, mine < peer, peer < mine).all())
 
 
 def _stated(table: Table, pairs: BoolArray) -> bool:

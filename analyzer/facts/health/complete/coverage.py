@@ -70,7 +70,7 @@ def check(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> I
             _whole_or(trace, _MAKERS if trace.meta.device_kind == "other" or is_elsewhere(trace) else _both(trace)),
             len(trace.ops),
         )
-    elif has_device and not len(trace.ops):
+    elif has_device and not _host_recorded(trace):
         yield Symptom(
             "PG005",
             Gravity.CAUTION,
@@ -97,6 +97,11 @@ def check(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> I
             events,
             touches=IDLE_CAUSES,
         )
+
+
+def _host_recorded(trace: Trace) -> bool:
+    """Whether the CPU's side was recorded: ops, or ranges, which torch records with them; a replayed graph needs no op."""
+    return any(len(frame) for frame in (trace.ops, trace.collectives, trace.annotations))
 
 
 def sparse_host_events(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> int | None:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from analyzer.facts.health.complete.repairs import FEWER_STEPS, WHOLE_FILE, is_cut, more_steps, recorded_later
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.recording.engines import serving_engine
 from analyzer.facts.steps.faults import BEGUN_BEFORE, LOST, PARTIAL, SPIN
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.grouping import chosen
@@ -32,9 +33,27 @@ _HOW_TO_MARK_COLLECTED = (
 )
 
 
+# The loop is the engine's: its caller has no place for marks.
+_HOW_TO_MARK_SERVED = (
+    "record with the engine's own profiler, in a version that opens a range for each pass (vLLM: `execute_context`, SGLang: "
+    "`step[DECODE`), while requests come"
+)
+
+
+def _how_to_mark(trace: Trace) -> str:
+    if serving_engine(trace) is not None:
+        return _HOW_TO_MARK_SERVED
+    return _HOW_TO_MARK_COLLECTED if trace.meta.advisor else _HOW_TO_MARK
+
+
+def _of_engine(trace: Trace, steps: Steps) -> bool:
+    """Whether the steps are the passes of an engine, by its own ranges: those say more than marks could."""
+    return steps.recurring and steps.count >= ENOUGH_STEPS and serving_engine(trace) is not None
+
+
 def check(trace: Trace, steps: Steps) -> Iterator[Symptom]:
     """Symptoms that concern the steps."""
-    if not steps.marked:
+    if not steps.marked and not _of_engine(trace, steps):
         how = (
             "the whole trace is taken as one step"
             if steps.source == "whole-trace"
@@ -46,7 +65,7 @@ def check(trace: Trace, steps: Steps) -> Iterator[Symptom]:
             "PG001",
             Gravity.NOTE if told else Gravity.CAUTION,
             f"The trace has no step marks: {how}.",
-            _HOW_TO_MARK_COLLECTED if trace.meta.advisor else _HOW_TO_MARK,
+            _how_to_mark(trace),
             1,
         )
     elif steps.count < ENOUGH_STEPS:
