@@ -143,3 +143,15 @@ def test_several_ranks_get_one_next_line(
     lines = [line for line in capsys.readouterr().err.splitlines() if "next:" in line]
     assert lines == [f"advisor: next: advisor explain '{folder}'"] * 2
     assert [config.compress_from for config in asked] == [20 * MB, None]
+
+
+@pytest.mark.parametrize(
+    ("status", "untouched", "code"), [(0, False, 4), (0, True, 0), (3, False, 3), (3, True, 3)], ids=str
+)
+def test_where_nothing_is_recorded_the_code_is_the_scripts_own_or_says_so(
+    status: int, untouched: bool, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = ScriptResult(status, [], problem="too few steps", fix="more", untouched=untouched)
+    monkeypatch.setattr("traces.collect.script.session.collect_script", lambda config, judge: result)
+    assert main(["collect", "train.py"]) == code
+    assert "nothing was recorded: too few steps" in capsys.readouterr().err
