@@ -113,8 +113,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     if older_than(facts, (2, 0)) and 2 * kernels.busy_ratio(found.chained & kernels.is_family("norm")) > chained:
         yield clear(
-            f"runs of pointwise kernels are {share(chained)} of the busy time, but most of that is normalisation, which scripted "
-            "functions of this torch leave as it is"
+            f"runs of pointwise kernels are {share(chained)} of the busy time, but most of that is normalisation, which scripting, "
+            "all that this torch has, mostly leaves as it is"
         )
         return
     yield Finding(

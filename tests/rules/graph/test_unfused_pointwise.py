@@ -11,6 +11,7 @@ from rules.graph.unfused_pointwise import RULE
 from worlds import judged, run
 
 POINTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(p)"
+NORM = "void at::native::batch_norm_transform_input_kernel<float, float, float, true, int>(p)"
 GEMM = "volta_sgemm_64x64_nt"
 
 
@@ -67,6 +68,23 @@ def test_one_that_takes_far_longer_than_its_neighbours_is_not_likely_to_go(long:
             builder.launch(at + index * 100, kernel_start=clock + 2_000, kernel_dur=dur, name=name, op=None)
             clock += dur
     assert judged(RULE, builder).usual_ns_per_step == pytest.approx(usual_us * 1_000 * 0.9, abs=10)
+
+
+@pytest.mark.parametrize(
+    ("name", "torch", "state"),
+    [
+        (NORM, "1.13.1", State.CLEAR),  # scripting is all there is, and fuses arithmetic
+        (NORM, "2.4.0", State.FIRED),
+        (NORM, None, State.FIRED),
+        (POINTWISE, "1.13.1", State.FIRED),
+    ],
+)
+def test_without_a_compiler_normalisation_stays_as_it_is(name: str, torch: str | None, state: State) -> None:
+    builder = world(name=name)
+    builder.top["advisor"] = {"versions": {"torch": torch}} if torch else {}
+    result = run(RULE, builder)
+    assert result.state is state
+    assert state is State.FIRED or "normalisation" in result.reason
 
 
 def test_kernels_on_other_shapes_are_no_run() -> None:
