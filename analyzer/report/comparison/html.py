@@ -16,7 +16,7 @@ from analyzer.page.words import safe
 from analyzer.report.comparison import json, rows
 from analyzer.report.drawing import pair
 from analyzer.report.drawing.promised import promises
-from analyzer.report.drawing.shapes import Drawing
+from analyzer.report.drawing.shapes import NARROW, Drawing
 from analyzer.report.html import drawn
 from analyzer.report.html.prose import embedded, prose
 from analyzer.report.html.sheet import Head, Sheet
@@ -42,9 +42,12 @@ class Page:
     gate_lines: tuple[Markup, ...]
     differences: Sheet | None
     bars: Drawing
+    narrow_bars: Drawing
     changes: Drawing | None
+    narrow_changes: Drawing | None
     promises: Drawing | None
     marks: Drawing | None
+    narrow_marks: Drawing | None
     sections: tuple[Sheet, ...]
 
 
@@ -73,9 +76,12 @@ def _page(comparison: Comparison, gate: GateResult | None) -> Page:
         gate_lines=tuple(prose(line) for line in gate.lines) if gate is not None else (),
         differences=_differences(comparison),
         bars=pair.bars(comparison),
+        narrow_bars=pair.bars(comparison, NARROW),
         changes=pair.changes(changed) if changed else None,
+        narrow_changes=pair.changes(changed, NARROW) if changed else None,
         promises=promises(comparison),
         marks=pair.marks(comparison),
+        narrow_marks=pair.marks(comparison, NARROW),
         sections=tuple(_section(*table) for table in rows.tables(comparison)),
     )
 

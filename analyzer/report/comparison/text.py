@@ -10,6 +10,7 @@ from analyzer.page.changes import differing
 from analyzer.page.words import safe
 from analyzer.report.comparison import rows
 from analyzer.report.style import Role, Style
+from analyzer.report.text.chart import stacked
 
 
 def render(comparison: Comparison, gate: GateResult | None = None, style: Style | None = None) -> str:
@@ -18,7 +19,9 @@ def render(comparison: Comparison, gate: GateResult | None = None, style: Style 
     blocks = [_head(comparison, style)]
     if comparison.differences:
         blocks.append(_differences(comparison, style))
-    blocks += [_table(title, heads, body, style) for title, heads, body in rows.tables(comparison)]
+    for title, heads, body in rows.tables(comparison):
+        above = _bars(comparison, style) if heads[0] == "cause" else []
+        blocks.append([style.paint(title, "title"), *above, *_table(heads, body, style)])
     if gate is not None:
         role: Role = "strong" if not gate.judged else "good" if gate.passed else "bad"
         mark = style.paint("gate FAILED" if not gate.passed else f"gate {rows.gate_state(gate)}", role)
@@ -51,14 +54,23 @@ def _differences(comparison: Comparison, style: Style) -> list[str]:
     return lines
 
 
-def _table(title: str, heads: Sequence[str], body: list[tuple[str, ...]], style: Style) -> list[str]:
+def _bars(comparison: Comparison, style: Style) -> list[str]:
+    """A bar of causes per side, both on one scale; the table below says what is too narrow for its name."""
+    longest = max(comparison.before.mean_ns, comparison.after.mean_ns, 1)
+    sides = (
+        ("before", [(row.cause, max(row.before_ns, 0) / longest) for row in comparison.waterfall]),
+        ("after", [(row.cause, max(row.after_ns, 0) / longest) for row in comparison.waterfall]),
+    )
+    return [f"  {name:<7}{stacked(shown, style.width - 11, style)}" for name, shown in sides]
+
+
+def _table(heads: Sequence[str], body: list[tuple[str, ...]], style: Style) -> list[str]:
     widths = [max(safe.columns(row[column]) for row in [tuple(heads), *body]) for column in range(len(heads))]
     # Names get what the other columns leave; figures are never cut.
     name = 1 if heads[0] == "state" else 0
     others = sum(width for column, width in enumerate(widths) if column != name) + 2 * len(widths)
     widths[name] = min(widths[name], max(style.width - others - 2, 16))
-    lines = [style.paint(title, "title"), "  " + style.paint(_line(heads, widths, name), "dim")]
-    return lines + ["  " + _line(row, widths, name) for row in body]
+    return ["  " + style.paint(_line(heads, widths, name), "dim"), *("  " + _line(row, widths, name) for row in body)]
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], name: int) -> str:

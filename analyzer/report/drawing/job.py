@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.page.job import MOVES, WAITS, WORKS, JobPage, RankBar
-from analyzer.report.drawing.shapes import WIDTH, Drawing, rect, text, width_of
+from analyzer.report.drawing.shapes import NARROW, WIDTH, Drawing, rect, text, width_of
 from analyzer.units import share
 
 _LABEL = 84
@@ -11,8 +11,6 @@ _VALUE = 190
 _ROW = 22
 _BAR = 16
 _HATCH = 6
-# A telephone's page without its margins.
-NARROW = 360
 _NARROW_ROW, _KEY_ROW = 40, 18
 # Where stripes are is told by paths: a pattern would need an id, which two drawings on a page would share.
 _KEY = (("work", WORKS), ("move", MOVES), ("wait", WAITS))

@@ -57,6 +57,7 @@ def css() -> str:
         "svg .halo{paint-order:stroke;stroke:var(--back);stroke-width:3px}\n"
         "svg .j-work{fill:var(--cause-compute)}svg .j-move{fill:var(--cause-communication)}svg .j-wait{fill:var(--code);"
         "stroke:var(--slow)}svg .j-hatch{fill:none;stroke:var(--slow)}svg .j-none{fill:var(--code)}svg .j-heat{fill:var(--slow)}\n"
+        "svg .ribbon{fill-opacity:.12}svg .ribbon.moved{fill-opacity:.45}"
         "svg .promise{fill:none;stroke:var(--text)}svg .band{fill:var(--good);fill-opacity:.25}"
         "svg .came{fill:none;stroke:var(--good);stroke-width:2.5}svg .reserved{fill:none;stroke:var(--slow);stroke-width:1.5}"
         "svg .out{fill:none;stroke:var(--quiet);stroke-dasharray:3 2}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
@@ -9,6 +10,8 @@ from markupsafe import Markup, escape
 from analyzer.page.words import safe
 
 WIDTH = 960
+# A telephone's page without its margins: letters keep their size there.
+NARROW = 360
 # Mean width of a letter at 12 px, as a person's system font has it; labels wider than their place are left out.
 _LETTER = 7.1
 
@@ -66,6 +69,12 @@ def text(x: float, y: float, words: str, classes: str = "") -> str:
 def line(x1: float, y1: float, x2: float, y2: float, classes: str) -> str:
     """A straight line."""
     return f'<path class="{classes}" d="M{number(x1)} {number(y1)}L{number(x2)} {number(y2)}"/>'
+
+
+def area(corners: Sequence[tuple[float, float]], classes: str) -> str:
+    """A filled area between corners, in order."""
+    points = "L".join(f"{number(x)} {number(y)}" for x, y in corners)
+    return f'<path class="{classes}" d="M{points}Z"/>'
 
 
 def cause_class(cause: str) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analyzer.analysis import Analysis
+from analyzer.cause_names import Cause
 from analyzer.page.step.waterfall import Part, by_size, parts, slow_steps
 from analyzer.page.words import safe
+from analyzer.page.words.vocabulary import CAUSES
 from analyzer.report.style import Style
 from analyzer.report.text import causes
 from analyzer.units import count, duration, share
@@ -52,7 +54,7 @@ def head_lines(analysis: Analysis, style: Style) -> Iterator[str]:
 
 def stacked_line(analysis: Analysis, style: Style) -> str:
     """The bar of a mean step with its parts."""
-    return "  " + _stacked(parts(analysis), style)
+    return "  " + stacked([(part.cause, part.ratio) for part in parts(analysis)], style.width - 4, style)
 
 
 def lines(analysis: Analysis, style: Style) -> Iterator[str]:
@@ -73,17 +75,16 @@ def _row(part: Part, largest: float, style: Style) -> str:
     return f"{row}  {style.paint(safe.pad(part.meaning, room).rstrip(), 'dim')}" if room >= 24 else row
 
 
-def _stacked(shown: Sequence[Part], style: Style) -> str:
-    """Every part as wide as its share, in one bar; the labels stand in the rows below."""
-    room = style.width - 4
+def stacked(shown: Sequence[tuple[Cause, float]], room: int, style: Style) -> str:
+    """Every cause as wide as its share of `room` columns, in one bar; its name inside where it fits."""
     pieces: list[str] = []
     start = 0
     passed = 0.0
-    for part in shown:
-        passed += part.ratio
+    for cause, ratio in shown:
+        passed += ratio
         end = min(round(passed * room), room)
-        fill = causes.FILLS.get(part.cause, causes.OTHER_FILL)
-        pieces.append(style.paint(_segment(part.label, fill, end - start), causes.role(part.cause)))
+        fill = causes.FILLS.get(cause, causes.OTHER_FILL)
+        pieces.append(style.paint(_segment(CAUSES[cause], fill, end - start), causes.role(cause)))
         start = end
     return "".join(pieces)
 

@@ -126,3 +126,40 @@ def test_runs_are_redacted_with_the_names_of_kernels_and_traces():
     assert redacted.ops_ns == {"load [redacted]": 4.0}
     assert (redacted.sha256, redacted.steps_ns, redacted.findings) == (run.sha256, run.steps_ns, run.findings)
     assert redact_runs([redacted], project) == [redacted]
+
+
+def test_text_draws_both_sides_on_one_scale():
+    comparison = comparisons.pair()
+    after_title = formats.render(comparison, None, "text").partition("Where each step goes\n")[2]
+    before, after = (line.split(maxsplit=1)[1] for line in after_title.splitlines()[:2])
+    assert abs(len(after) / len(before) - comparison.after.mean_ns / comparison.before.mean_ns) < 0.02
+    assert " compute " in before
+    assert " compute " in after
+
+
+def ribbons(page):
+    """Class and the x of each corner of every ribbon of the wide drawing, in order."""
+    wide = page.partition('<div class="narrow">')[0]
+    found = re.findall(r'<path class="ribbon( moved)? c-([a-z-]+)" d="M([^"]*)Z"', wide)
+    return {cause: (bool(moved), [float(one.split()[0]) for one in path.split("L")]) for moved, cause, path in found}
+
+
+def test_ribbons_lead_from_each_cause_to_itself_and_stress_what_moved():
+    drawn = ribbons(formats.render(comparisons.pair(), None, "html"))
+    moved, (left, right, right_after, left_after) = drawn["input"]
+    assert moved
+    assert right - left == pytest.approx(960 * 0.4, rel=0.01)
+    # It is gone: a point.
+    assert left_after == right_after
+    same = snapshot(10_000_000, waterfall_ns={"compute": 6e6, "input": 4e6})
+    still = ribbons(formats.render(compare([same], [same]), None, "html"))
+    assert {moved for moved, _ in still.values()} == {False}
+
+
+def test_every_chart_of_both_sides_has_one_as_wide_as_a_telephone():
+    page = formats.render(comparisons.pair(), None, "html")
+    narrow = re.findall(r'<div class="narrow">.*?viewBox="0 0 (\d+) ', page)
+    assert narrow == ["360"] * 3
+    names = re.findall(r'<rect class="c-([a-z-]+)" x="0" y="[^"]*" width="10"', page)
+    # A sample of its colour stands at each cause's name.
+    assert set(names) == {"compute", "input", "copy"}
