@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.events import Resize
 from textual.message import Message
 from textual.reactive import reactive
-from textual.widgets import DataTable
+from textual.widgets import DataTable, Static
 
 from analyzer import units
 from analyzer.tui.answer.operator_work import with_work
@@ -87,7 +87,8 @@ class OperatorsScreen(ModeScreen):
             yield GroupBar(GROUPS)
             with Vertical(id="operators-pane", classes="pane"):
                 yield FilterBar("part of a name or shape")
-                yield OperatorTable()
+                yield Static(id="nothing")
+                yield OperatorTable(self._session.glyphs)
         yield KeyBar()
 
     def on_mount(self) -> None:
@@ -139,7 +140,11 @@ class OperatorsScreen(ModeScreen):
         pane.border_title = "Modules, each above those it calls" if tree else f"Operators by {self.order}"
         pane.border_subtitle = Content(self._count(len(shown), len(found), len(self._rows)))
         message = NOTHING[self.group] if not self._rows else f"0 of {len(self._rows)} match. Esc clears."
-        self.query_one(GroupBar).show(self.group, message if not found else "means per step")
+        self.query_one(GroupBar).show(self.group, "means per step" if found else "")
+        # Where one looks: in the place of the rows.
+        nothing = self.query_one("#nothing", Static)
+        nothing.display = not found
+        nothing.update(Content("" if found else message))
 
     def _count(self, shown: int, found: int, total: int) -> str:
         if shown < found:

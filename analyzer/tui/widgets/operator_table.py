@@ -11,7 +11,10 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from analyzer import units
+from analyzer.page.words import safe
 from analyzer.page.words.kernel_names import short
+from analyzer.tui.draw.bars import bar
+from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.look.plain import line
 from analyzer.tui.widgets.filling_table import FillingTable
 from analyzer.views.operator_rows import Group, OperatorRow
@@ -21,6 +24,9 @@ NARROWEST_NAME = 14
 # Two rules; with less room than this the figures need it.
 FINDINGS_WIDTH = 11
 ROOMY = 100
+# A bar beside each share, where the names keep this much.
+BAR_WIDTH = 8
+NAME_BESIDE_BAR = 24
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ COLUMNS = (
     Column("CPU", 8, lambda row: row.host_ns, units.duration, always=True, host=True),
     Column("GPU self", 8, lambda row: row.self_device_ns, units.duration, always=True, device=True),
     Column("GPU", 8, lambda row: row.device_ns, units.duration, device=True, host=True),
-    Column("share", 6, lambda row: row.share, units.share, always=True),
+    Column("share", 6, lambda row: row.share, lambda share: units.share(share) if share else "-", always=True),
     Column("FLOP/s", 13, lambda row: row.work.flops_per_s if row.work else None, _flops, work=True),
     Column("memory", 9, lambda row: row.work.bytes_per_s if row.work else None, _bytes, work=True),
     Column("of peak", 7, lambda row: row.work.peak_ratio if row.work else None, units.share, always=True, work=True),
@@ -72,8 +78,9 @@ class OperatorTable(FillingTable):
         Binding("G,end", "scroll_bottom", "Last", show=False, id="operators.last", tooltip="The last row"),
     ]  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, glyphs: Glyphs) -> None:
         super().__init__(id="operators")
+        self._glyphs = glyphs
         self._shown: tuple[OperatorRow, ...] = ()
 
     @property
@@ -94,25 +101,46 @@ class OperatorTable(FillingTable):
         named = self.size.width >= ROOMY and any(row.findings for row in rows)
         taken = sum(column.width + 2 for column in columns) + (FINDINGS_WIDTH + 2) * named
         room = max(NARROWEST_NAME, self.size.width - 4 - taken)
+        drawn = room - BAR_WIDTH - 2 >= NAME_BESIDE_BAR
+        room -= (BAR_WIDTH + 2) * drawn
+        largest = max((row.share for row in rows), default=0.0) if drawn else None
         # One cell a row: to draw one takes Textual nearly as long as to draw all of them in it.
-        titles = "".join(f"  {column.title.rjust(column.width)}" for column in columns)
+        titles = "".join(
+            f"  {column.title.rjust(column.width)}{' ' * (BAR_WIDTH + 2) if drawn and column.title == 'share' else ''}"
+            for column in columns
+        )
         titles += f"  {'findings':<{FINDINGS_WIDTH}}" if named else ""
         self.add_column(f"{'name':<{room}}{titles}", width=room + len(titles))
-        self.fill([self._line(row, room, columns, group, named=named)] for row in rows)
+        self.fill([self._line(row, room, columns, group, named=named, largest=largest)] for row in rows)
 
-    def _line(self, row: OperatorRow, room: int, columns: Sequence[Column], group: Group, *, named: bool) -> Content:
+    def _line(
+        self,
+        row: OperatorRow,
+        room: int,
+        columns: Sequence[Column],
+        group: Group,
+        *,
+        named: bool,
+        largest: float | None,
+    ) -> Content:
         title = self._title(row, room, group)
-        figures = [part for column in columns for part in ("  ", _figure(row, column))]
+        figures: list[Content | str] = []
+        for column in columns:
+            figures += ["  ", _figure(row, column)]
+            if largest is not None and column.title == "share":
+                drawn = bar(row.share, largest, BAR_WIDTH, "$quiet", self._glyphs)
+                figures += ["  ", drawn.pad_right(BAR_WIDTH - drawn.cell_length)]
         findings = ["  ", " ".join(row.findings[:2]).ljust(FINDINGS_WIDTH)] if named else []
         return Content.assemble(title, " " * (room - title.cell_length), *figures, *findings)
 
     @staticmethod
     def _title(row: OperatorRow, room: int, group: Group) -> Content:
         indent = "  " * min(row.depth, room // 4)
-        name = Content(indent + line(short(row.name) if group == "kernel" else row.name, 400))
+        name = indent + line(short(row.name) if group == "kernel" else row.name, 400)
         if group == "shape" and row.shape:
-            name = Content.assemble(name, " ", (line(row.shape, 400), "$quiet"))
-        return name.truncate(room, ellipsis=True)
+            return Content.assemble(name, " ", (line(row.shape, 400), "$quiet")).truncate(room, ellipsis=True)
+        # Both ends tell names apart: many begin with `autograd::engine::evaluate_function: `.
+        return Content(safe.middle(name, room))
 
 
 def _figure(row: OperatorRow, column: Column) -> Content:

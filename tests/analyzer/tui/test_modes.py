@@ -12,7 +12,9 @@ from analyzer.tui.screens.operators import OperatorsScreen
 from analyzer.tui.screens.timeline import TimelineScreen
 from analyzer.tui.widgets.finding_list import FindingList
 from analyzer.tui.widgets.gap_table import GapTable
-from analyzer.tui.widgets.operator_table import OperatorTable
+from analyzer.tui.widgets.operator_table import BAR_WIDTH, OperatorTable
+from analyzer.views.measured import Measured
+from analyzer.views.operator_rows import OperatorRow
 from analyzer.tui.widgets.timeline_view import TimelineView
 from hardware_worlds import explained as explained_world
 from hardware_worlds import products
@@ -180,6 +182,49 @@ async def test_operators_are_grouped_sorted_and_searched(app_for, measured):
         assert table.row_count > 1
         await pilot.press("escape")
         assert isinstance(pilot.app.screen, FindingsScreen)
+
+
+async def test_a_share_has_a_bar_and_a_wrapper_has_none(app_for, measured):
+    async with running(app_for(measured), size=(140, 36)) as pilot:
+        await pilot.press("3")
+        await settle(pilot)
+        lines = text_of(pilot.app).splitlines()
+        largest = next(line for line in lines if "aten::mm" in line)
+        assert "█" * BAR_WIDTH in largest
+        # Launches nothing itself.
+        wrapper = next(line for line in lines if "aten::linear" in line)
+        assert "█" not in wrapper
+        assert " - " in wrapper
+        assert not any(" 0 % " in line for line in lines)
+
+
+async def test_both_ends_of_an_operators_name_are_shown(app_for, measured, monkeypatch):
+    names = [f"autograd::engine::evaluate_function: {name}Backward0" for name in ("Convolution", "ThresholdOfAll")]
+    rows = tuple(
+        OperatorRow(name, "", 1.0, 1000, 1000, 1000, 1000, 0.5 - 0.1 * place, None) for place, name in enumerate(names)
+    )
+    monkeypatch.setattr(Measured, "operators", lambda *_: rows)
+    async with running(app_for(measured), size=(80, 24)) as pilot:
+        await pilot.press("3")
+        await settle(pilot)
+        shown = text_of(pilot.app)
+        assert "onBackward0" in shown
+        assert "llBackward0" in shown
+
+
+async def test_an_empty_table_says_why_in_its_own_place(app_for, measured):
+    async with running(app_for(measured)) as pilot:
+        await pilot.press("3")
+        await settle(pilot)
+        await pilot.press("slash", *"nosuchop", "enter")
+        await settle(pilot)
+        told = pilot.app.screen.query_one("#nothing")
+        assert "Esc clears" in text_of(pilot.app)
+        assert told.region.height > 0
+        assert pilot.app.screen.query_one("#operators-pane").region.contains_region(told.region)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert told.region.height == 0
 
 
 async def test_operators_with_shapes_show_what_they_achieve(app_for, tmp_path):
