@@ -10,6 +10,8 @@ from analyzer.cause_names import Cause
 
 # A device that works less of a cell or box than this is drawn as high as it is busy: a filled one would say that it never idles.
 BUSY_RATIO = 0.9
+# A finding of more pieces is drawn as one strip, the stronger the denser: brackets of each would only be dust.
+MOST_PIECES = 12
 
 
 @dataclass(frozen=True)

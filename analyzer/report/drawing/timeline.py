@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from analyzer.analysis import Analysis, FindingDocument, Timeline
 from analyzer.page.findings import savings
 from analyzer.page.step import lanes as geometry
-from analyzer.page.step.lanes import Box, along, claimed, is_partly
+from analyzer.page.step.lanes import MOST_PIECES, Box, along, claimed, is_partly
 from analyzer.page.words import safe
 from analyzer.report.drawing.shapes import WIDTH, Drawing, cause_class, line, number, rect, text, width_of
 from analyzer.units import count, duration
@@ -25,7 +25,6 @@ _MOST_RECTS = 1_600
 _FRAMED = 6
 _NOTE = 20
 _MOST_BRACKETS = 4
-_MOST_PIECES = 12
 # A strip of many pieces: pixels to a cell, and how many strengths it is drawn in.
 _CELL = 4
 _LEVELS = 5
@@ -108,7 +107,7 @@ def _brackets(analysis: Analysis, shown: Timeline, bottom: int, body: list[str])
         row = next((place for place, end in enumerate(taken) if left > end + 6), len(taken))
         taken[row : row + 1] = [right]
         y = bottom + row * _BRACKET + 3
-        body += _density(pieces, y) if len(pieces) > _MOST_PIECES else map(_bracket, pieces, itertools.repeat(y))
+        body += _density(pieces, y) if len(pieces) > MOST_PIECES else map(_bracket, pieces, itertools.repeat(y))
         body.append(text(middle, y + 19, words, "name middle"))
         yield row + 1
 

@@ -111,3 +111,16 @@ def bracket(
     elif end + len(inner) <= width and not text[end : end + len(inner)].strip():
         text = text[:end] + inner + text[end + len(inner) :]
     return Content.styled(text, style)
+
+
+def density(spans: Sequence[tuple[int, int]], dur_ns: int, width: int, glyphs: Glyphs, style: str) -> Content:
+    """A strip as high in each cell as the share of it that the spans cover; blank where they are not."""
+    scale = width / max(dur_ns, 1)
+    covered = [0.0] * width
+    for start, end in spans:
+        begin, stop = max(0.0, start * scale), min(float(width), end * scale)
+        for cell in range(int(begin), min(width, ceil(stop))):
+            covered[cell] += min(stop, cell + 1) - max(begin, cell)
+    top = len(glyphs.eighths)
+    row = (glyphs.eighths[min(top, ceil(share * top)) - 1] if share > 0 else " " for share in covered)
+    return Content.styled("".join(row), style)

@@ -8,7 +8,7 @@ from analyzer import units
 from analyzer.analysis import Analysis, FindingDocument, StepRow
 from analyzer.page.recording import is_summary
 from analyzer.page.step import waterfall as page
-from analyzer.page.step.lanes import claimed
+from analyzer.page.step.lanes import MOST_PIECES, claimed
 from analyzer.tui.draw import bars, lanes
 from analyzer.tui.look.glyphs import Glyphs
 
@@ -47,6 +47,9 @@ def _bracket(analysis: Analysis, finding: FindingDocument | None, width: int, gl
     if finding and spans:
         room = max(1, width - GUTTER)
         style = f"bold $sev-{finding.severity}"
+        if len(spans) > MOST_PIECES:
+            strip_of = lanes.density(spans, analysis.timeline.dur_ns, room, glyphs, style)
+            return Content.styled(finding.rule.ljust(GUTTER), style) + strip_of
         return _gutter("", lanes.bracket(spans, analysis.timeline.dur_ns, room, finding.rule, glyphs, style))
     return Content("")
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 from textual.content import Content
 
 from analyzer.analysis import Lane, Span
+from analyzer.page.step.lanes import MOST_PIECES
 from analyzer.tui.draw import lanes
 from analyzer.tui.draw.cursor import Cursor
 from analyzer.tui.look.glyphs import Glyphs
@@ -68,9 +69,20 @@ def picture(
         rows.append(name.pad_right(gutter - name.cell_length) + drawn)
     if mark is not None:
         spans = _visible(mark.spans, view)
-        bracket = lanes.bracket(spans, view.dur_ns, room, mark.label, glyphs, mark.style) if spans else Content("")
-        rows.append(" " * gutter + bracket)
+        rows.append(_marked(spans, view, mark, gutter, room, glyphs))
     return Content("\n").join(row.truncate(width) for row in rows[:height])
+
+
+def _marked(
+    spans: Sequence[tuple[int, int]], view: View, mark: Mark, gutter: int, room: int, glyphs: Glyphs
+) -> Content:
+    """What is marked, below the lanes: brackets, or one strip of many pieces with its name at the left."""
+    if len(spans) > MOST_PIECES:
+        name = Content.styled(mark.label, mark.style).truncate(gutter - 1, ellipsis=True)
+        return name.pad_right(gutter - name.cell_length) + lanes.density(spans, view.dur_ns, room, glyphs, mark.style)
+    return " " * gutter + (
+        lanes.bracket(spans, view.dur_ns, room, mark.label, glyphs, mark.style) if spans else Content("")
+    )
 
 
 def drawn_events(step: StepLanes, view: View, height: int) -> tuple[int, int]:

@@ -26,6 +26,8 @@ FINDINGS_WIDTH = 11
 ROOMY = 100
 # A bar beside each share, where the names keep this much.
 BAR_WIDTH = 8
+# Many a name of a backward pass begins so, and ends in `Backward0`: what tells them apart stands between.
+EVALUATES = "autograd::engine::evaluate_function: "
 NAME_BESIDE_BAR = 24
 
 
@@ -139,7 +141,9 @@ class OperatorTable(FillingTable):
         name = indent + line(short(row.name) if group == "kernel" else row.name, 400)
         if group == "shape" and row.shape:
             return Content.assemble(name, " ", (line(row.shape, 400), "$quiet")).truncate(room, ellipsis=True)
-        # Both ends tell names apart: many begin with `autograd::engine::evaluate_function: `.
+        if len(name) > room:
+            name = name.replace(EVALUATES, "autograd: ", 1)
+        # Both ends tell names apart.
         return Content(safe.middle(name, room))
 
 

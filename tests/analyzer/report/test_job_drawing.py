@@ -7,8 +7,7 @@ import re
 from analyzer.page.job import job_page
 from analyzer.ranks.merge import merge
 from analyzer.report.drawing.job import narrow_rank_bars, rank_bars
-from analyzer.report.drawing.shapes import NARROW
-from analyzer.report.drawing.shapes import width_of
+from analyzer.report.drawing.shapes import NARROW, width_of
 from jobs import MS, Job
 
 

@@ -70,6 +70,14 @@ def test_a_bracket_names_the_widest_span() -> None:
     assert content.plain == "└───── DL001 ──────┘                ╵   "
 
 
+def test_many_pieces_are_one_strip_as_high_as_they_are_dense() -> None:
+    # Of four cells of 25 ns: all of the first, half of the second by two pieces, nothing of the third, a trace of the last.
+    strip = lanes.density([(0, 25), (25, 30), (40, 48), (99, 100)], 100, 4, UNICODE, "").plain
+    assert strip == "█▅ ▁"
+    assert lanes.density([(-50, -1), (120, 130)], 100, 4, UNICODE, "").plain == "    "
+    assert lanes.density([(-50, 200)], 100, 4, UNICODE, "").plain == "████"
+
+
 def test_a_short_bracket_has_its_label_beside_it() -> None:
     assert "└─┘ DL001" in lanes.bracket([(0, 8)], 100, 40, "DL001", UNICODE, "").plain
 
