@@ -8,6 +8,7 @@ import numpy as np
 
 from analyzer.facts import Facts
 from analyzer.facts.host.ops import pick_row
+from analyzer.facts.kernels.cpu_work import OwnTime
 from analyzer.facts.kernels.names import POINTWISE_FAMILIES
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import IntervalSet
@@ -90,19 +91,19 @@ def _last_resort(facts: Facts, computing_ns: int) -> str:
 
 
 def _op_alone(facts: Facts) -> str:
-    """The op that takes a third of a CPU's steps or more, where it is none that models are made of."""
-    longest = facts.kernels.longest_besides
-    if longest is None or facts.steps.ratio(longest.ns) < _STANDS_OUT:
-        return _update_alone(facts) or _product_alone(facts)
-    return f"The op `{longest.name[:_NAME_LENGTH]}` alone takes {share(min(facts.steps.ratio(longest.ns), 1.0))}."
+    """The op that takes a third of a CPU's steps or more: first one that models are not made of, then the update, then any."""
+    return (
+        _alone_takes(facts, facts.kernels.longest_besides)
+        or _update_alone(facts)
+        or _alone_takes(facts, facts.kernels.longest_op)
+    )
 
 
-def _product_alone(facts: Facts) -> str:
-    """The product or convolution that takes a third of a CPU's steps or more."""
-    longest = facts.kernels.longest_op
-    if longest is None or facts.steps.ratio(longest.ns) < _STANDS_OUT:
+def _alone_takes(facts: Facts, longest: OwnTime | None) -> str:
+    ratio = facts.steps.ratio(longest.ns) if longest is not None else 0.0
+    if longest is None or ratio < _STANDS_OUT:
         return ""
-    return f"Of the computing: `{longest.name[:_NAME_LENGTH]}` {share(min(facts.steps.ratio(longest.ns), 1.0))}."
+    return f"The op `{longest.name[:_NAME_LENGTH]}` alone takes {share(min(ratio, 1.0))}."
 
 
 def _update_alone(facts: Facts) -> str:

@@ -142,8 +142,8 @@ def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
         return (_MORE_MICRO_BATCHES,)
     if facts.communication.collectives.activations:
         return (_FEWER_PARTS,)
-    if of_kind(facts):
-        return of_kind(facts)
+    if kind := of_kind(facts):
+        return kind
     said = libraries.move_less(facts)
     if said is not None and not facts.communication.collectives.fsdp:
         return said
@@ -201,8 +201,8 @@ def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
         return (_INTERLEAVED,)
     if facts.communication.collectives.activations:
         return (_ASYNC_PRODUCTS,)
-    if of_kind(facts):
-        return of_kind(facts)
+    if kind := of_kind(facts):
+        return kind
     reduced_by_library = not (facts.communication.collectives.sharded or facts.communication.collectives.data_parallel)
     said = libraries.hide_more(facts)
     if said is not None and reduced_by_library:

@@ -20,8 +20,7 @@ _BALANCED_IF_EXPERTS = replace(
 _OF_SEQUENCES = Advice(
     "text",
     "Send queries, keys and values in one exchange, permute in the kernel that sends where your library has one, and exchange "
-    "within "
-    "one machine; where there are fewer heads of keys and values than of queries, gather those alone.",
+    "within one machine; where there are fewer heads of keys and values than of queries, gather those alone.",
     "Where parts of a sequence are exchanged for heads around attention (Ulysses).",
 )
 _HALVES = Advice(

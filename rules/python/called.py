@@ -47,8 +47,7 @@ def by_library(facts: Facts, time: IntervalSet) -> Advice | None:
     return Advice(
         "text",
         f"Look what `{call.function}` does there: whether a setting or a newer version of the engine does without it, does it "
-        f"in another "
-        "process, or on one rank for all.",
+        "in another process, or on one rank for all.",
         "The times are of a trace with stacks: believe the order, not the milliseconds.",
     )
 
