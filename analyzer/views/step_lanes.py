@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["StepLanes", "Track", "choose_tracks", "host_label", "step_lanes"]
 
-# Levels of nesting drawn of the main thread; of other threads only the outermost.
-MAIN_LEVELS = 3
+# Levels of nesting of the main thread and of others: deeper ones hold what their parents' names say already.
+MAIN_LEVELS, OTHER_LEVELS = 8, 4
 MOST_THREADS = 8
 _MARKS = re.compile(r"^(?:ProfilerStep|(?:Iteration|PyTorch Profiler))\b")
 
@@ -116,7 +116,7 @@ def _host_tracks(facts: Facts, spans: pd.DataFrame, start: int, end: int) -> lis
     tracks = []
     for thread in threads:
         mine = spans[spans["thread"] == thread]
-        for level in range(MAIN_LEVELS if thread == main else 1):
+        for level in range(MAIN_LEVELS if thread == main else OTHER_LEVELS):
             rows = mine[mine["depth"] == level]
             if len(rows) or level == 0:
                 name = _thread_name(facts, thread) if level == 0 else f"depth {level + 1}"

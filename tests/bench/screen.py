@@ -1,13 +1,16 @@
 """How soon the terminal UI shows itself, and how soon it answers keys: in a terminal of its own, from outside.
 
-    python tests/bench/screen.py [TRACE] [--repeat 5] [--megabytes 470] [--size 120x40]
+    python tests/bench/screen.py [TRACE] [--repeat 5] [--megabytes 417] [--kind small] [--size 120x40]
 
-First screen: from the start of the process until the pane says which trace is read. Keys: from the key until the first
-bytes of the changed screen come back (`first`), and until nothing follows for a quarter of a second (`whole`: a table may
-fill in later). Medians over the runs, and the fastest and slowest. On a shared machine those say as much of the others as of
-the program: `CPU` is what its main thread computed until the first bytes, the least of the runs (Linux only).
-Without a trace it is the recorded 35 MB one where it lies beside the repository, else the largest sample; --megabytes
-repeats that to about this size (470 MB are a million events). One uncounted run fills the bytecode cache.
+First screen: from the start of the process until the pane says which trace is read. Answer: until its findings are there,
+and how much of that came after the trace was read. Looking deeper: from the answer until that has ended, in the first run,
+which fills the bytecode cache and counts for nothing else; the others stop it with x, from the key until the screen says so.
+Keys: from the key until the first bytes of the changed screen come back (`first`), and until nothing follows for a quarter
+of a second (`whole`: a table may fill in later). Medians over the runs, and the fastest and slowest. On a shared machine
+those say as much of the others as of the program: `CPU` is what its main thread computed until the first bytes, the least of
+the runs (Linux only).
+Without a trace it is the recorded 35 MB one where it lies beside the repository, else the largest sample; --megabytes makes
+one of about this size, of many small events (417 MB are 1.7 million) or of the recorded ones repeated (470 MB are a million).
 """
 
 from __future__ import annotations
@@ -29,11 +32,13 @@ import time
 from pathlib import Path
 
 from explain import largest_sample
-from made_files import ROOT, SHARED, large
+from made_files import KINDS, ROOT, SHARED
 
 PROGRAM = "import sys; from analyzer.cli.main import main; sys.exit(main())"
 # What is waited for: the loading screen, and then the keys under the answer.
 LOADING, ANSWER = b"Reading ", b"Operators"
+# The first stage that is done is reading; the list's title says what goes on behind the answer.
+READ, DEEPER, STOP = "\N{CHECK MARK}".encode(), b"looking deeper", "x"
 QUIET_SECONDS, PATIENCE_SECONDS = 0.25, 600.0
 # What is pressed, with what to call it. Modes are opened once before their keys are measured, and once more.
 KEYS = (
@@ -97,6 +102,13 @@ class Screen:
                 raise SystemExit(f"{words!r} never came; the last of the screen: {self._shown[-500:]!r}")
         return time.perf_counter() - self.began
 
+    def shows(self, words: bytes, seconds: float = 1.0) -> bool:
+        """Whether the screen has these words now, or soon."""
+        until = time.perf_counter() + seconds
+        while words not in self._shown and time.perf_counter() < until:
+            self._read(QUIET_SECONDS)
+        return words in self._shown
+
     def settle(self, seconds: float = QUIET_SECONDS) -> float:
         """Read until nothing comes; the time of the last bytes."""
         last = time.perf_counter()
@@ -143,16 +155,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trace", nargs="?", type=Path, default=SHARED if SHARED.is_file() else largest_sample())
     parser.add_argument("--repeat", type=int, default=5, help="counted runs")
-    parser.add_argument("--megabytes", type=int, help="repeat the recorded trace to this size")
+    parser.add_argument("--megabytes", type=int, help="make a trace of this size")
+    parser.add_argument("--kind", choices=tuple(KINDS), default="small", help="what it holds")
     parser.add_argument("--size", default="120x40", help="columns and rows")
     options = parser.parse_args()
     columns, _, rows = options.size.partition("x")
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         trace = options.trace
         if options.megabytes:
-            trace = Path(folder) / f"repeated-{options.megabytes}MB.json"
-            large(options.megabytes, trace)
-        runs = [one_run(trace, (int(columns), int(rows)), folder) for _ in range(options.repeat + 1)][1:]
+            trace = Path(folder) / f"{options.kind}-{options.megabytes}MB.json"
+            KINDS[options.kind](options.megabytes, trace)
+        size = (int(columns), int(rows))
+        deeper = looked_deeper(trace, size, folder)
+        runs = [one_run(trace, size, folder) for _ in range(options.repeat)]
     sys.stdout.write(
         f"{trace.name}, {options.size}, {time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, {platform.system()} "
         f"{platform.machine()}, Python {platform.python_version()}; {options.repeat} runs; milliseconds\n"
@@ -164,7 +179,19 @@ def main() -> int:
             f"{row[0][0]:<34}{statistics.median(firsts):8.0f}{min(firsts):9.0f}{max(firsts):9.0f}"
             f"{statistics.median(wholes):9.0f}{min(computed):9.0f}\n"
         )
+    sys.stdout.write(f"looking deeper, to its end: {f'{deeper:.1f} s, once' if deeper else 'nothing to look for'}\n")
     return 0
+
+
+def looked_deeper(trace: Path, size: tuple[int, int], bytecode: str) -> float:
+    """Seconds from the answer until the look for more evidence has ended; 0 where none begins."""
+    screen = Screen(trace, size, bytecode)
+    try:
+        answered = screen.wait(ANSWER)
+        # While it goes on, a clock counts its seconds.
+        return screen.settle(2.0) - screen.began - answered if screen.shows(DEEPER) else 0.0
+    finally:
+        screen.close()
 
 
 def one_run(trace: Path, size: tuple[int, int], bytecode: str) -> list[tuple[str, float, float, float]]:
@@ -172,10 +199,13 @@ def one_run(trace: Path, size: tuple[int, int], bytecode: str) -> list[tuple[str
     screen = Screen(trace, size, bytecode)
     try:
         found = []
-        for name, words in (("first screen", LOADING), ("answer", ANSWER)):
+        for name, words in (("first screen", LOADING), ("trace read", READ), ("answer", ANSWER)):
             took = screen.wait(words)
             found.append((name, took, took, screen.computed()))
-        # What is looked for after the answer (deeper evidence) would be in the way of what is measured.
+        after = found[-1][1] - found[-2][1]
+        found.append(("answer, after reading", after, after, found[-1][3] - found[-2][3]))
+        # What is looked for after the answer would be in the way of what is measured.
+        found.append(("Looking deeper: stop", *(screen.press(STOP) if screen.shows(DEEPER) else (0.0, 0.0, 0.0))))
         screen.settle(2.0)
         found += [(name, *screen.press(key)) for key, name in KEYS]
     finally:

@@ -35,7 +35,7 @@ class Cursor:
 
 def first(step: StepLanes, at_ns: int) -> Cursor | None:
     """The event of the first lane with any that is nearest to a moment; None in a step without events."""
-    return next((_nearest(track, at_ns) for track in step.tracks if len(track.start_ns)), None)
+    return next((nearest(track, at_ns) for track in step.tracks if len(track.start_ns)), None)
 
 
 def along(cursor: Cursor, by: int) -> Cursor:
@@ -49,10 +49,10 @@ def across(step: StepLanes, cursor: Cursor, by: int) -> Cursor:
     tracks = [track for track in step.tracks if len(track.start_ns)]
     here = next(place for place, track in enumerate(tracks) if track is cursor.track)
     there = tracks[min(max(here + by, 0), len(tracks) - 1)]
-    return cursor if there is cursor.track else _nearest(there, (cursor.start_ns + cursor.end_ns) // 2)
+    return cursor if there is cursor.track else nearest(there, (cursor.start_ns + cursor.end_ns) // 2)
 
 
-def _nearest(track: Track, at_ns: int) -> Cursor:
+def nearest(track: Track, at_ns: int) -> Cursor:
     """Lanes hold disjoint events in order: the one that holds the moment, else the nearer neighbour."""
     after = int(np.searchsorted(track.end_ns, at_ns, side="right"))
     last = len(track.start_ns) - 1
@@ -64,23 +64,24 @@ def _nearest(track: Track, at_ns: int) -> Cursor:
 
 
 def told(step: StepLanes, cursor: Cursor, findings: Iterable[FindingDocument], dot: str) -> str:
-    """`linear: 200 us · at 76.00-76.20 ms · main thread · compute · 64x128 · beside the time of PY002`, one line without markup."""
+    """`linear: 200 us · at 76.00-76.20 ms · main thread · compute · beside the time of PY002 · 64x128`, one line without markup."""
     track, event = cursor.track, cursor.event
     name = line(track.labels[int(track.label[event])], 60)
     parts = [
         f"{name}: {units.duration(cursor.end_ns - cursor.start_ns)}",
         f"at {units.stretch(cursor.start_ns, cursor.end_ns).partition(' (')[0]}",
-        line(_lane_name(step, track), 40),
+        line(lane_name(step, track), 40),
         label(CAUSES[int(track.cause[event])]),
     ]
+    rules = [one.rule for one in findings if claims(one, step.number, cursor)]
+    parts += [f"beside the time of {', '.join(rules)}"] if rules else []
+    # Last: shapes are what is cut off where the line is too long.
     detail = line(track.details[int(track.detail[event])], 80)
     parts += [detail] if detail else []
-    rules = [one.rule for one in findings if _claims(one, step.number, cursor)]
-    parts += [f"beside the time of {', '.join(rules)}"] if rules else []
     return f" {dot} ".join(parts)
 
 
-def _lane_name(step: StepLanes, track: Track) -> str:
+def lane_name(step: StepLanes, track: Track) -> str:
     """A nested lane with the name of its thread: the nearest outermost lane above it."""
     if track.level == 0:
         return track.name
@@ -88,7 +89,21 @@ def _lane_name(step: StepLanes, track: Track) -> str:
     return next((f"{one.name}, {track.name}" for one in reversed(above) if one.level == 0), track.name)
 
 
-def _claims(finding: FindingDocument, number: int, cursor: Cursor) -> bool:
+def enclosing(step: StepLanes, cursor: Cursor) -> list[str]:
+    """The names of what the event lies in, the outermost first; a device's work lies in nothing."""
+    place = next(place for place, one in enumerate(step.tracks) if one is cursor.track)
+    names: list[str] = []
+    for level in range(cursor.track.level - 1, -1, -1):
+        place = next(before for before in range(place - 1, -1, -1) if step.tracks[before].level == level)
+        track = step.tracks[place]
+        around = int(np.searchsorted(track.end_ns, cursor.start_ns, side="right"))
+        if around < len(track.start_ns) and track.start_ns[around] <= cursor.start_ns:
+            names.insert(0, track.labels[int(track.label[around])])
+    return names
+
+
+def claims(finding: FindingDocument, number: int, cursor: Cursor) -> bool:
+    """Whether the event lies in the time that a finding explains in this step."""
     return any(
         isinstance(piece, Intervals)
         and piece.step == number

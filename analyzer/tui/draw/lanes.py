@@ -18,6 +18,8 @@ from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.look.plain import line
 
 _STEPS = (1, 2, 5)
+# Other causes say more than so much of a long name does.
+_VAGUE, _BEGUN = "framework", (24, 16)
 
 
 def lane(lanes: Sequence[Lane], dur_ns: int, width: int, glyphs: Glyphs) -> Content:
@@ -25,18 +27,39 @@ def lane(lanes: Sequence[Lane], dur_ns: int, width: int, glyphs: Glyphs) -> Cont
     cells = [Cell(None, 0.0)] * width
     for one in lanes:
         cells = [mine if mine.span else other for mine, other in zip(cells, cells_of(one, dur_ns, width), strict=True)]
+    return _row(cells, glyphs, named=True)
+
+
+def tall_lane(lane: Lane, dur_ns: int, width: int, height: int, glyphs: Glyphs) -> list[Content]:
+    """A lane of several rows, the highest first: a device is drawn as high as it is busy; names stand in the lowest row."""
+    cells = cells_of(lane, dur_ns, width)
+    rows = []
+    for level in range(height - 1, -1, -1):
+        busy = (min(max(cell.busy * height - level, 0.0), 1.0) for cell in cells)
+        part = [Cell(cell.span if share > 0 else None, share) for cell, share in zip(cells, busy, strict=True)]
+        rows.append(_row(part, glyphs, named=level == 0))
+    return rows
+
+
+def _row(cells: Sequence[Cell], glyphs: Glyphs, *, named: bool) -> Content:
     pieces = []
     for _, group in groupby(cells, key=lambda cell: id(cell.span)):
         run = list(group)
-        span = run[0].span
-        pieces.append(_gap(len(run), glyphs) if span is None else _piece(span, [cell.busy for cell in run], glyphs))
+        span, busy = run[0].span, [cell.busy for cell in run]
+        if span is not None:
+            pieces.append(_piece(span, busy, glyphs, named=named))
+        else:
+            pieces.append(_gap(len(run), glyphs) if named else Content(" " * len(run)))
     return Content("").join(pieces)
 
 
-def _piece(span: Span, busy: Sequence[float], glyphs: Glyphs) -> Content:
+def _piece(span: Span, busy: Sequence[float], glyphs: Glyphs, *, named: bool) -> Content:
     label = line(span.label, 200)
     # `conv2d +30` stands for 31 events: the number gives way before the name does.
-    labels = tuple(text for text in (label, label.partition(" +")[0], CAUSES[span.cause]) if text)
+    name, _, others = label.partition(" +")
+    cut = tuple(name[:cells] + glyphs.ellipsis for cells in _BEGUN if cells < len(name))
+    begun = cut if span.cause == _VAGUE and not others else ()
+    labels = tuple(text for text in (label, name, *begun, CAUSES[span.cause]) if text and named)
     full = [index for index, share in enumerate(busy) if share >= BUSY_RATIO]
     first, last = (full[0], full[-1] + 1) if full else (0, 0)
     if len(full) < max(last - first, 1):

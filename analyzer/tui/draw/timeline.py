@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, cast
 
 from textual.content import Content
@@ -12,14 +13,13 @@ from analyzer.analysis import Lane, Span
 from analyzer.page.step.lanes import MOST_PIECES
 from analyzer.tui.draw import lanes
 from analyzer.tui.draw.cursor import Cursor
+from analyzer.tui.draw.lane_rows import lane_rows, shown
 from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.look.plain import line
-from analyzer.views.step_lanes import StepLanes, Track, choose_tracks
+from analyzer.views.step_lanes import StepLanes, Track
 from analyzer.views.tracks import LanePiece
 
 WIDEST_GUTTER = 18
-# Lines beside the lanes: the axis above, the bracket below.
-FRAME_LINES = 2
 
 
 @dataclass(frozen=True)
@@ -54,23 +54,21 @@ def picture(
     cursor: Cursor | None = None,
 ) -> Content:
     """Axis, lanes, bracket."""
-    tracks = _shown(step, height, cursor)
-    gutter = min(WIDEST_GUTTER, max(8, width // 4), max((len(_name(track)) for track in tracks), default=0) + 2)
+    gutter = gutter_of(step, width, height, cursor)
     room = max(1, width - gutter)
-    rows = [" " * gutter + lanes.axis(view.dur_ns, room, view.start_ns)]
-    # An empty line between lanes makes them easier to follow, where there is room.
-    airy = height >= len(tracks) + sum(track.level == 0 for track in tracks) - 1 + FRAME_LINES
-    for index, track in enumerate(tracks):
-        rows += [Content("")] if airy and index and track.level == 0 else []
-        name = Content.styled(_name(track), "" if track.level == 0 else "$quiet").truncate(gutter - 1, ellipsis=True)
-        drawn = _lane(track, view, room, glyphs)
-        if cursor is not None and cursor.track is track:
-            drawn = _pointed(drawn, cursor, view, room)
-        rows.append(name.pad_right(gutter - name.cell_length) + drawn)
+    rows = [" " * gutter + _axis(view, room, cursor, glyphs)]
+    for track, lines in groupby(lane_rows(step, height, cursor), key=lambda row: row):
+        rows += [Content("") for _ in lines] if track is None else _lane(*track, view, gutter, room, glyphs, cursor)
     if mark is not None:
         spans = _visible(mark.spans, view)
         rows.append(_marked(spans, view, mark, gutter, room, glyphs))
     return Content("\n").join(row.truncate(width) for row in rows[:height])
+
+
+def gutter_of(step: StepLanes, width: int, height: int, cursor: Cursor | None = None) -> int:
+    """Cells left of the lanes, for their names."""
+    longest = max((len(_name(track)) for track in shown(step, height, cursor)), default=0)
+    return min(WIDEST_GUTTER, max(8, width // 4), longest + 2)
 
 
 def _marked(
@@ -87,37 +85,55 @@ def _marked(
 
 def drawn_events(step: StepLanes, view: View, height: int) -> tuple[int, int]:
     """How many of the lanes fit, and how many events lie in the part that is drawn."""
-    tracks = choose_tracks(step.tracks, max(1, height - FRAME_LINES))
+    tracks = shown(step, height)
     inside = sum(int(((track.end_ns > view.start_ns) & (track.start_ns < view.end_ns)).sum()) for track in tracks)
     return len(tracks), inside
 
 
-def _shown(step: StepLanes, height: int, cursor: Cursor | None) -> tuple[Track, ...]:
-    """The lanes there is room for; the one that is pointed at is among them, in place of the last."""
-    tracks = choose_tracks(step.tracks, max(1, height - FRAME_LINES))
-    if cursor is None or any(track is cursor.track for track in tracks):
-        return tracks
-    kept = [*tracks[:-1], cursor.track]
-    return tuple(track for track in step.tracks if any(track is one for one in kept))
-
-
-def _pointed(drawn: Content, cursor: Cursor, view: View, width: int) -> Content:
-    """The lane with the event reversed; one narrower than a cell has a whole one."""
+def _columns(cursor: Cursor, view: View, width: int) -> tuple[int, int]:
+    """The cells of an event: one narrower than a cell has a whole one; none where the second is not beyond the first."""
     cell = view.dur_ns / width
     start = int((cursor.start_ns - view.start_ns) / cell)
     end = max(int((cursor.end_ns - view.start_ns) / cell), start + 1)
-    if end <= 0 or start >= width:
+    return max(start, 0), min(end, width)
+
+
+def _axis(view: View, width: int, cursor: Cursor | None, glyphs: Glyphs) -> Content:
+    """Times, and an arrow over the event that is pointed at: its colour alone may be that of its neighbours."""
+    times = lanes.axis(view.dur_ns, width, view.start_ns)
+    start, end = _columns(cursor, view, width) if cursor is not None else (0, 0)
+    if start >= end:
+        return times
+    middle = (start + end - 1) // 2
+    return times[:middle] + Content.styled(glyphs.pointer, "bold $key") + times[middle + 1 :]
+
+
+def _pointed(drawn: Content, cursor: Cursor, view: View, width: int, glyphs: Glyphs) -> Content:
+    """The lane with the event in the colours of what is chosen: reversed, a filled cell would look like a gap."""
+    start, end = _columns(cursor, view, width)
+    if start >= end:
         return drawn
-    return drawn.pad_right(max(0, width - drawn.cell_length)).stylize("reverse bold", max(start, 0), min(end, width))
+    style = "bold $tab-text on $tab-back" if glyphs.coloured else "reverse bold"
+    return drawn.pad_right(max(0, width - drawn.cell_length)).stylize(style, start, end)
 
 
 def _name(track: Track) -> str:
     return f"  {line(track.name, 40)}" if track.level else line(track.name, 40)
 
 
-def _lane(track: Track, view: View, width: int, glyphs: Glyphs) -> Content:
+def _lane(
+    track: Track, high: int, view: View, gutter: int, width: int, glyphs: Glyphs, cursor: Cursor | None
+) -> list[Content]:
+    """The rows of a lane, its name beside the lowest."""
     spans = tuple(_span(piece, view) for piece in track.pieces(view.start_ns, view.end_ns, width))
-    return lanes.lane([Lane(name=track.name, kind=cast("Any", track.kind), spans=spans)], view.dur_ns, width, glyphs)
+    lane = Lane(name=track.name, kind=cast("Any", track.kind), spans=spans)
+    drawn = lanes.tall_lane(lane, view.dur_ns, width, high, glyphs)
+    chosen = cursor is not None and cursor.track is track
+    if cursor is not None and chosen:
+        drawn = [_pointed(row, cursor, view, width, glyphs) for row in drawn]
+    style = "bold $key" if chosen else "" if track.level == 0 else "$quiet"
+    name = Content.styled(_name(track), style).truncate(gutter - 1, ellipsis=True)
+    return [*(" " * gutter + row for row in drawn[:-1]), name.pad_right(gutter - name.cell_length) + drawn[-1]]
 
 
 def _span(piece: LanePiece, view: View) -> Span:

@@ -64,6 +64,7 @@ class Glyphs:
     ellipsis: str = "…"
     minus: str = "-"
     step: str = "╵"
+    pointer: str = "▼"
     bracket: tuple[str, str, str, str] = ("└", "─", "┘", "╵")
 
 
@@ -82,6 +83,7 @@ ASCII = Glyphs(
     current=">",
     ellipsis="~",
     step="'",
+    pointer="v",
     bracket=("`", "-", "'", "'"),
 )
 

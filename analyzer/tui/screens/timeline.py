@@ -161,11 +161,18 @@ class TimelineScreen(ModeScreen):
         return action not in mine or bool(self.query(TimelineView))
 
     def action_zoom(self, factor: float) -> None:
-        """Nearer or farther, around the selected gap where that is in sight."""
+        """Nearer or farther, around the event that is pointed at, else the selected gap where that is in sight."""
         view, gap = self.query_one(TimelineView), self.query_one(GapTable).gap
         middle = gap.start_ns + gap.dur_ns // 2 if gap is not None else None
         seen = middle is not None and view.view.start_ns <= middle < view.view.end_ns
-        view.zoom(factor, middle if seen else None)
+        pointed = view.pointed_ns
+        view.zoom(factor, pointed if pointed is not None else middle if seen else None)
+
+    def action_zoom_pane(self) -> None:
+        """The lanes alone: then the arrow keys walk their events."""
+        super().action_zoom_pane()
+        if self.maximized is not None:
+            self.query_one(TimelineView).focus()
 
     def action_pan(self, direction: int) -> None:
         """Left or right."""

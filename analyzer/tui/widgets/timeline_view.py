@@ -7,17 +7,21 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.geometry import Size
+from textual.events import Click
 from textual.reactive import reactive
 from textual.widget import Widget
 
 from analyzer import units
 from analyzer.analysis import FindingDocument
-from analyzer.tui.draw.cursor import Cursor, across, along, first, told
-from analyzer.tui.draw.timeline import FRAME_LINES, Mark, View, drawn_events, picture
+from analyzer.tui.draw.cursor import Cursor, across, along, first, nearest, told
+from analyzer.tui.draw.event import EVENT_LINES, event_lines
+from analyzer.tui.draw.lane_rows import lane_rows
+from analyzer.tui.draw.timeline import Mark, View, drawn_events, gutter_of, picture
 from analyzer.tui.look.glyphs import Glyphs
 from analyzer.views.step_lanes import StepLanes
 
+# With fewer rows the lanes need them all.
+LEAST_TO_TELL = 18
 # Nearer than this there is nothing to see: clocks tick in nanoseconds, kernels last microseconds.
 NEAREST_NS = 1_000
 
@@ -97,19 +101,41 @@ class TimelineView(Widget):
         if cursor.end_ns <= self.view.start_ns or cursor.start_ns >= self.view.end_ns:
             self._look((cursor.start_ns + cursor.end_ns - self.view.dur_ns) // 2, self.view.dur_ns)
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """A line per lane; styles say how many of them at most."""
-        if self.step is None:
-            return FRAME_LINES + 2
-        outer = sum(track.level == 0 for track in self.step.tracks)
-        return len(self.step.tracks) + FRAME_LINES + (outer - 1 if viewport.height >= 32 else 0)
-
     def render(self) -> Content:
-        """The picture for the current size."""
+        """The picture for the current size, and below it the event, where the lanes fill the screen."""
         if self.step is None:
             return Content.styled("measuring the step", "$quiet")
-        width, height = self.size
-        return picture(self.step, self.view, self.mark, width, height, self._glyphs, self.cursor)
+        width, height = self.size.width, self._lanes_height
+        drawn = picture(self.step, self.view, self.mark, width, height, self._glyphs, self.cursor)
+        if self.cursor is None or not self._tells:
+            return drawn
+        # At the bottom, whatever the lanes leave free.
+        free = [Content("")] * (height - len(drawn.split("\n")))
+        told_of = event_lines(self.step, self.cursor, self._findings, width, self._glyphs)
+        return Content("\n").join([drawn, *free, *told_of])
+
+    @property
+    def _tells(self) -> bool:
+        """Whether there is room for all that is known of the event that is pointed at."""
+        return self.cursor is not None and self.screen.maximized is self and self.size.height >= LEAST_TO_TELL
+
+    @property
+    def _lanes_height(self) -> int:
+        """Rows for the lanes: all, but for what is said of an event."""
+        return self.size.height - (EVENT_LINES if self._tells else 0)
+
+    def on_click(self, event: Click) -> None:
+        """Point at the event that is clicked."""
+        if self.step is None:
+            return
+        at = event.get_content_offset(self)
+        height = self._lanes_height
+        rows = [None, *lane_rows(self.step, height, self.cursor)]
+        row = rows[at.y] if at is not None and at.y < len(rows) else None
+        if at is not None and row is not None and len(row[0].start_ns):
+            gutter = gutter_of(self.step, self.size.width, height, self.cursor)
+            along_ns = self.view.dur_ns * (at.x - gutter + 0.5) / max(1, self.size.width - gutter)
+            self.cursor = nearest(row[0], int(self.view.start_ns + along_ns))
 
     def watch_step(self) -> None:
         """Another step is looked at."""
@@ -125,13 +151,13 @@ class TimelineView(Widget):
 
     def _say_where(self) -> None:
         """Below the picture; not while it is drawn, or the line would wait for the next drawing."""
-        if self.step is not None:
-            pointed = self.cursor
-            self.border_subtitle = Content(
-                told(self.step, pointed, self._findings, self._glyphs.dot)
-                if pointed is not None
-                else self._position(self.step, self.size.height)
-            )
+        if self.step is None:
+            return
+        if self.cursor is not None and not self._tells:
+            said = told(self.step, self.cursor, self._findings, self._glyphs.dot)
+        else:
+            said = self._position(self.step, self._lanes_height)
+        self.border_subtitle = Content(said)
 
     def _position(self, step: StepLanes, height: int) -> str:
         lanes, events = drawn_events(step, self.view, height)
@@ -139,6 +165,7 @@ class TimelineView(Widget):
         parts = [units.stretch(self.view.start_ns, self.view.end_ns)]
         parts.append(units.count(events, "event"))
         parts += [f"{lanes} of {whole} lanes"] if lanes < whole else []
+        parts += ["z: back to the gaps"] if self.screen.maximized is self else []
         return f" {self._glyphs.dot} ".join(parts)
 
     def zoom(self, factor: float, at_ns: int | None = None) -> None:
@@ -164,6 +191,14 @@ class TimelineView(Widget):
         """All of the step."""
         if self.step is not None:
             self.view = View(0, self.step.dur_ns)
+
+    @property
+    def pointed_ns(self) -> int | None:
+        """The middle of what is seen of the event that is pointed at; None where none is, or none of it is seen."""
+        if self.cursor is None:
+            return None
+        start, end = max(self.cursor.start_ns, self.view.start_ns), min(self.cursor.end_ns, self.view.end_ns)
+        return (start + end) // 2 if start <= end else None
 
     @property
     def zoomed(self) -> bool:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 import pytest
+from textual.content import Content
 
 import analyses
+from analyzer.analysis import Lane, Span
 from analyzer.cause_names import CAUSES
 from analyzer.tui.draw.cursor import Cursor, across, along, first, told
+from analyzer.tui.draw.event import EVENT_LINES, event_lines
+from analyzer.tui.draw.lane_rows import FRAME_LINES, lane_rows
+from analyzer.tui.draw.lanes import lane, tall_lane
 from analyzer.tui.draw.timeline import View, picture
-from analyzer.tui.look.glyphs import UNICODE
+from analyzer.tui.look.glyphs import UNICODE, choose
 from analyzer.views.step_lanes import StepLanes, Track
 
 MS = 1_000_000
@@ -86,12 +91,81 @@ def test_what_else_is_known_stands_in_the_line(step: StepLanes) -> None:
     assert told(here, cursor, (), "·").endswith(" · stream 7 · compute · launched by linear, 64x128")
 
 
-def test_the_event_is_drawn_reversed_and_its_lane_is_always_shown(step: StepLanes) -> None:
+def chosen(drawn: Content) -> list[tuple[str, int]]:
+    """What is written in the colours of what is chosen, and how wide it is."""
+    return [
+        (str(span.style), span.end - span.start)
+        for span in drawn.spans
+        if "tab-back" in str(span.style) or "reverse" in str(span.style)
+    ]
+
+
+def test_the_event_stands_out_below_an_arrow_and_its_lane_is_always_shown(step: StepLanes) -> None:
     cursor = Cursor(step.tracks[1], 0)
     drawn = picture(step, View(0, 100 * MS), None, 120, 4, UNICODE, cursor)
-    (mark,) = [span for span in drawn.spans if "reverse" in str(span.style)]
-    assert mark.end - mark.start == 1
+    # Reversed, a filled cell would be as dark as a gap.
+    assert chosen(drawn) == [("bold $tab-text on $tab-back", 1)]
+    assert UNICODE.pointer in drawn.plain.splitlines()[0]
     assert "depth 2" in drawn.plain
     assert "depth 2" not in picture(step, View(0, 100 * MS), None, 120, 4, UNICODE).plain
+    plain = picture(step, View(0, 100 * MS), None, 120, 4, choose(unicode=False, coloured=False), cursor)
+    assert chosen(plain) == [("reverse bold", 1)]
+    assert "v" in plain.plain.splitlines()[0]
     far = picture(step, View(50 * MS, 100 * MS), None, 120, 4, UNICODE, cursor)
-    assert not [span for span in far.spans if "reverse" in str(span.style)]
+    assert not chosen(far)
+    assert UNICODE.pointer not in far.plain
+
+
+def test_lanes_take_the_rows_there_are_devices_first(step: StepLanes) -> None:
+    device = msgspec.structs.replace(step.tracks[3], kind="device")
+    step = msgspec.structs.replace(step, tracks=(*step.tracks[:3], device))
+    heights = {}
+    for height in (6, 9, 10, 12, 13, 40):
+        rows = lane_rows(step, height)
+        heights[height] = [sum(row is not None and row[0] is track for row in rows) for track in step.tracks]
+        assert len(rows) <= height - FRAME_LINES
+    assert heights[6] == [1, 1, 1, 1]
+    assert heights[9] == [1, 1, 1, 2]
+    assert heights[13] == [2, 2, 2, 3]
+    assert heights[40] == [4, 3, 4, 8]
+
+
+def test_a_device_is_drawn_as_high_as_it_is_busy() -> None:
+    busy = Span(start_ns=0, dur_ns=100, label="a_kernel", cause="compute", busy_ns=40)
+    lane = Lane(name="stream 7", kind="device", spans=(busy,))
+    (low,) = tall_lane(lane, 100, 8, 1, UNICODE)
+    assert "▃" in low.plain
+    top, bottom = tall_lane(lane, 100, 8, 2, UNICODE)
+    assert top.plain == " " * 8
+    assert "▆" in bottom.plain
+    host = Lane(name="main thread", kind="host", spans=(busy,))
+    above, below = tall_lane(host, 100, 12, 2, UNICODE)
+    assert "a_kernel" in below.plain
+    assert "a_kernel" not in above.plain
+    assert above.spans[0].style == below.spans[0].style
+
+
+def test_one_event_is_named_by_its_beginning_not_by_its_cause() -> None:
+    name = "DistributedDataParallel.forward"
+    spans = tuple(
+        Span(start_ns=at, dur_ns=50, label=label, cause="framework", busy_ns=50)
+        for at, label in ((0, name), (50, f"{name} +3"))
+    )
+    shown = lane([Lane(name="main thread", kind="host", spans=spans)], 100, 40, UNICODE).plain
+    assert shown.split() == ["DistributedDataP…", "framework"]
+
+
+def test_below_the_lanes_stands_what_is_known_of_the_event(step: StepLanes) -> None:
+    piece = analyses.doc.Intervals(title="Where in the step", step=6, spans=((20 * MS, 21 * MS),))
+    finding = msgspec.structs.replace(analyses.example().findings[0], evidence=(piece,))
+    nested = Cursor(step.tracks[1], 0)
+    told_of = [line.plain for line in event_lines(step, nested, [finding], 80, UNICODE)]
+    assert told_of[1] == "linear  1.0 ms  1.0 % of the step"
+    assert "inside    linear" in told_of
+    assert not any(line.startswith("finding") for line in told_of)
+    outer = [line.plain for line in event_lines(step, Cursor(step.tracks[0], 1), [finding], 80, UNICODE)]
+    assert f"finding   {finding.rule} {finding.title}" in outer
+    assert "alike     3 events of this name in the lane, 30 ms together" in outer
+    assert len(outer) <= EVENT_LINES
+    many = event_lines(step, Cursor(step.tracks[0], 1), [finding] * 20, 80, UNICODE)
+    assert len(many) == EVENT_LINES

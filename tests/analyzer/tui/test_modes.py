@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import analyses
+from analyzer.tui.draw.event import EVENT_LINES
+from analyzer.tui.draw.lane_rows import FRAME_LINES, lane_rows
 from analyzer.tui.screens.findings import FindingsScreen
 from analyzer.tui.screens.memory import MemoryScreen
 from analyzer.tui.screens.operator_page import OperatorPage
@@ -78,6 +80,59 @@ async def test_tab_goes_to_the_lanes_and_arrows_walk_their_events(app_for, measu
         await pilot.press("tab")
         await settle(pilot)
         assert "events" in str(view.border_subtitle)
+
+
+async def test_plus_looks_nearer_at_the_event_that_is_pointed_at(app_for, measured):
+    async with running(app_for(measured), (120, 40)) as pilot:
+        await pilot.press("2")
+        await settle(pilot)
+        view = pilot.app.screen.query_one(TimelineView)
+        # The gap in the loader comes first; the event is 40 ms behind it.
+        await pilot.press("tab", "right", "right", "plus", "plus", "plus", "plus")
+        await settle(pilot)
+        assert view.cursor.start_ns >= 40 * MS
+        assert view.view.dur_ns < 10 * MS
+        assert view.view.start_ns <= view.cursor.start_ns
+        assert view.cursor.end_ns <= view.view.end_ns
+        await pilot.press("tab", "0", "plus", "plus", "plus", "plus")
+        gap = pilot.app.screen.query_one(GapTable).gap
+        assert view.view.start_ns <= gap.start_ns + gap.dur_ns // 2 <= view.view.end_ns
+
+
+async def test_z_fills_the_screen_with_lanes_and_what_is_known_of_an_event(app_for, measured):
+    async with running(app_for(measured), (120, 40)) as pilot:
+        await pilot.press("2", "z")
+        await settle(pilot)
+        view = pilot.app.screen.query_one(TimelineView)
+        assert view.size.height == 38
+        drawn = lane_rows(view.step, view.size.height - EVENT_LINES, view.cursor)
+        assert len(drawn) + FRAME_LINES + EVENT_LINES > 0.9 * view.size.height
+        assert "of the step" in text_of(pilot.app)
+        assert "z: back to the gaps" in str(view.border_subtitle)
+        await pilot.press("down")
+        await settle(pilot)
+        assert "inside" in text_of(pilot.app)
+        await pilot.press("z")
+        await settle(pilot)
+        assert pilot.app.screen.maximized is None
+        assert "main thread" in str(view.border_subtitle)
+
+
+async def test_a_click_points_at_the_event_that_is_drawn_there(app_for, measured):
+    async with running(app_for(measured), (120, 40)) as pilot:
+        await pilot.press("2")
+        await settle(pilot)
+        view = pilot.app.screen.query_one(TimelineView)
+        lines = text_of(pilot.app).splitlines()
+        row = next(at for at, line in enumerate(lines) if "stream 7" in line)
+        await pilot.click(offset=(100, row))
+        await settle(pilot)
+        assert view.cursor.track.name == "stream 7"
+        assert view.cursor.start_ns > 60 * MS
+        before = view.cursor
+        await pilot.click(offset=(100, view.region.y + 1))
+        await settle(pilot)
+        assert view.cursor is before
 
 
 async def test_s_offers_every_step(app_for, measured):
