@@ -103,6 +103,11 @@ def _utilisation(
         return None, "the peaks of this device are not known"
     if found.other_products_ns:
         return None, "matrix products ran outside ops whose work is known"
+    if found.perhaps_computed:
+        return (
+            None,
+            "nothing tells whether the last products of recomputations were computed: checkpoint may stop before",
+        )
     needed, again = 0.0, 0.0
     for one, at in zip(found.rows, places, strict=True):
         if one.op not in PRODUCTS or (isinstance(one.work, Work) and not one.work.flops):

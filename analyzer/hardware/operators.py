@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts import Facts
-from analyzer.facts.host.ops import OpTree, pick_row
+from analyzer.facts.host.ops import OpTree, pick, pick_row
 from analyzer.facts.kernels.names import MATRIX_FAMILIES
 from analyzer.hardware import products
 from analyzer.hardware.call import Work
@@ -68,12 +68,14 @@ class Operators(msgspec.Struct, frozen=True, eq=False):
             without a device.
         other_products_ns: Time of kernels that multiply matrices and belong to no product in `rows`: of graphs, of compiled code.
             Without a device that of ops which are known to multiply and have no formula.
+        perhaps_computed: Products without a device of which nothing tells whether a recomputation did them; in no row.
     """
 
     rows: tuple[Operator, ...]
     all_ns: int
     of_kernel: Int64Array
     other_products_ns: int
+    perhaps_computed: int
 
     def kernels_of(self, places: Sequence[int]) -> BoolArray:
         """Which kernels belong to the operators at these places in `rows`, shape (kernels,)."""
@@ -91,7 +93,9 @@ def _operators(facts: Facts) -> Operators:
     stated = tree.ops["stated_bytes"].notna().to_numpy() | tree.ops["stated_flops"].notna().to_numpy()
     counted = tree.outermost((tree.named(FORMULAS.__contains__) & ~_handed_on(tree)) | stated)
     if facts.device.main is None:
-        rows, time, all_ns, other_products_ns = _on_the_host(facts, counted)
+        rows, time, all_ns, other_products_ns = _on_the_host(facts, counted & ~facts.kernels.not_computed.certainly)
+        perhaps = pick(facts.kernels.not_computed.perhaps & tree.named(PRODUCTS.__contains__), rows)
+        perhaps_computed, rows, time = int(perhaps.sum()), rows[~perhaps], time[~perhaps]
         owner = np.empty(0, dtype=np.int64)
         formats = pd.DataFrame({"op": np.empty(0, dtype=np.int64), "format": [], "dur_ns": []})
     else:
@@ -107,12 +111,14 @@ def _operators(facts: Facts) -> Operators:
         ).dropna()
         formats = formats.groupby(["op", "format"], observed=True)["dur_ns"].sum().reset_index()
         multiplies = np.append(tree.named(PRODUCTS.__contains__), False)[owner]
+        # What did not compute launched nothing.
+        perhaps_computed = 0
         other_products_ns = int(duration[facts.kernels.named.is_family(*MATRIX_FAMILIES) & ~multiplies].sum())
     found, number = _grouped(facts, rows, time, formats)
     # From the row of an op to the place of its operator; the last entry is for kernels without one.
     of_op = np.full(len(tree.ops) + 1, NONE, dtype=np.int64)
     of_op[rows] = number
-    return Operators(found, all_ns, of_op[owner], other_products_ns)
+    return Operators(found, all_ns, of_op[owner], other_products_ns, perhaps_computed)
 
 
 def _handed_on(tree: OpTree) -> BoolArray:

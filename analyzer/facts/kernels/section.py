@@ -16,6 +16,7 @@ from analyzer.facts.kernels.filling import Filling, filling
 from analyzer.facts.kernels.find import Kernels, kernels
 from analyzer.facts.kernels.fusion import Fusion, fusion
 from analyzer.facts.kernels.graph_paths import GraphPaths, graph_paths
+from analyzer.facts.kernels.not_computed import NotComputed, not_computed
 from analyzer.facts.kernels.patterns import Pattern, patterns
 from analyzer.facts.kernels.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
 from analyzer.facts.kernels.recomputation import Recomputation, recomputation
@@ -97,6 +98,11 @@ class KernelFacts(Section):
     def recomputation(self) -> Recomputation:
         """What the backward pass computes again."""
         return recomputation(self._host, self.named, self._steps, on_device=self._device.main is not None)
+
+    @fact
+    def not_computed(self) -> NotComputed:
+        """What the backward pass opens again and does not compute."""
+        return not_computed(self._host.ops, self.recomputation.ops)
 
     @fact
     def without_gradients(self) -> IntervalSet:
