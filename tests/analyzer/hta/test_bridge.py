@@ -26,7 +26,7 @@ from analyzer.spans.intervals import IntervalSet
 from builders import TraceBuilder
 from dialects import rocm
 from recorded import trace_of
-from scenarios import world
+from scenarios import facts_of, world
 from traces.reader.read import read
 from traces.trace import Trace
 
@@ -285,3 +285,25 @@ def test_hta_is_imported_only_when_used() -> None:
 
     code = "import analyzer.explain, sys; raise SystemExit(any(name.split('.')[0] == 'hta' for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", WITH_KERNELS)
+def test_events_lie_in_the_steps_that_hta_finds_them_in(name: str) -> None:
+    handed = bridge.as_hta(trace_of(shared(name)))
+    frame = handed.traces[bridge.RANK]
+    ours = frame["iteration"].to_numpy().copy()
+    with bridge.quiet():
+        from hta.common.trace import add_iteration
+
+        frame["iteration"] = -1
+        add_iteration(frame, handed.symbol_table)
+    assert ours.tolist() == frame["iteration"].to_numpy().tolist()
+
+
+def test_steps_are_found_without_asking_each_event_about_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    with bridge.quiet():
+        import hta.common.trace
+
+    monkeypatch.setattr(hta.common.trace, "add_iteration", lambda *_: pytest.fail("minutes on a million of events"))
+    frame = bridge.as_hta(facts_of("DL001").trace).traces[bridge.RANK]
+    assert (frame["iteration"] >= 0).any()
