@@ -46,6 +46,7 @@ class Page:
     changes: Drawing | None
     narrow_changes: Drawing | None
     promises: Drawing | None
+    narrow_promises: Drawing | None
     marks: Drawing | None
     narrow_marks: Drawing | None
     sections: tuple[Sheet, ...]
@@ -80,6 +81,7 @@ def _page(comparison: Comparison, gate: GateResult | None) -> Page:
         changes=pair.changes(changed) if changed else None,
         narrow_changes=pair.changes(changed, NARROW) if changed else None,
         promises=promises(comparison),
+        narrow_promises=promises(comparison, NARROW),
         marks=pair.marks(comparison),
         narrow_marks=pair.marks(comparison, NARROW),
         sections=tuple(_section(*table) for table in rows.tables(comparison)),

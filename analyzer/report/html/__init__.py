@@ -61,7 +61,7 @@ def drawn(
         data_id: The id of the element that holds them.
         parts: The names of its style sheets and scripts.
     """
-    style = palette.css() + "".join(_text(f"{part}.css") for part in parts)
+    style = palette.css() + "".join(_text(f"{part}.css") for part in (*parts, "print"))
     script = "".join(_text(f"{part}.js") for part in parts)
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "

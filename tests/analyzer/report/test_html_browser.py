@@ -6,8 +6,6 @@ import importlib.util
 import json
 import os
 import re
-import shutil
-import subprocess
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -179,27 +177,6 @@ def test_an_address_opens_its_finding(tmp_path):
 
     document = run(Named(page), tmp_path / "profile", "--dump-dom", "--virtual-time-budget=2000")
     assert re.search(r'<details class="finding medium" id="SY001-02aa" open="">', document)
-
-
-def printed_text(page, folder):
-    """What a browser prints of the page, as text."""
-    printed = folder / "page.pdf"
-    run(page, folder / "profile", f"--print-to-pdf={printed}", "--no-pdf-header-footer", "--virtual-time-budget=2000")
-    assert printed.read_bytes().startswith(b"%PDF")
-    return subprocess.run(["pdftotext", printed, "-"], capture_output=True, text=True, check=True).stdout
-
-
-@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs pdftotext: apt-get install poppler-utils")
-@pytest.mark.parametrize("everything", [False, True])
-def test_prints_all_findings_open_and_tables_only_where_asked_for(everything, tmp_path):
-    page = tmp_path / "page.html"
-    text = html.render(analyses.example())
-    page.write_text(text.replace('id="print-all"', 'id="print-all" checked') if everything else text, encoding="utf-8")
-    text = printed_text(page, tmp_path)
-    assert "running += loss.detach()" in text
-    assert text.count("Check that it worked") >= len(analyses.example().cards)
-    passed = next(check for check in analyses.example().checks if check.state == "clear")
-    assert (passed.title in " ".join(text.split())) is everything
 
 
 def axe() -> Path:

@@ -10,6 +10,7 @@ import pytest
 import comparisons
 from analyzer.report.comparison import html
 from analyzer.report.drawing.promised import promises
+from analyzer.report.drawing.shapes import NARROW, width_of
 
 
 def width(body: str, kind: str) -> float:
@@ -30,6 +31,23 @@ def test_bars_and_band_are_on_one_scale():
     assert came - begin == pytest.approx(-change.ratio * median, abs=1)
     assert "3.0 ms less" in drawing.label
     assert "Promised, and what came" in html.render(pair)
+
+
+def test_a_telephone_has_names_above_bars_of_its_own():
+    pair = comparisons.pair()
+    drawing = promises(pair, NARROW)
+    assert drawing.width == NARROW
+    ends = [float(x) + float(wide) for x, wide in re.findall(r'x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', drawing.body)]
+    assert max(ends) <= NARROW
+    assert drawing.label == promises(pair).label
+    name = float(re.search(r'class="halo" x="0" y="([\d.]+)"', drawing.body).group(1))
+    bar = float(re.search(r'class="promise" x="0" y="([\d.]+)"', drawing.body).group(1))
+    assert name < bar
+    page = html.render(pair)
+    # What came stands over its line, and inside the picture.
+    begin, said = re.search(r'class="strong" x="([\d.]+)" y="14">([^<]*)', drawing.body).groups()
+    assert 0 <= float(begin) <= NARROW - width_of(said)
+    assert re.search('class="narrow"><div[^>]*aria-label="What was promised', page)
 
 
 def test_only_what_vanished_or_shrank_was_put_to_the_test():
