@@ -159,7 +159,8 @@ def test_ribbons_lead_from_each_cause_to_itself_and_stress_what_moved():
 def test_every_chart_of_both_sides_has_one_as_wide_as_a_telephone():
     page = formats.render(comparisons.pair(), None, "html")
     narrow = re.findall(r'<div class="narrow">.*?viewBox="0 0 (\d+) ', page)
-    assert narrow == ["360"] * 3
+    # Bars, changes, promises, steps.
+    assert narrow == ["360"] * 4
     names = re.findall(r'<rect class="c-([a-z-]+)" x="0" y="[^"]*" width="10"', page)
     # A sample of its colour stands at each cause's name.
     assert set(names) == {"compute", "input", "copy"}
