@@ -23,6 +23,7 @@ _A10 = "NVIDIA A10 data sheet, table copied in two public repositories"
 _A40 = "NVIDIA A40 data sheet, table copied by a seller, https://www.ecer.com/corp/details-uuuedqa-p1bsay9-multi-display-setups-supported-by-48gb-gddr6-ecc-memory-nvidia-a40-gpu-and-vga-outputs.html"
 _H100_NVL = "NVIDIA H100, https://www.nvidia.com/en-us/data-center/h100/, table copied in two public repositories"
 _H200 = "NVIDIA H200, https://www.nvidia.com/en-us/data-center/h200/, table copied in three public repositories"
+_GH200 = "NVIDIA GH200 Grace Hopper Superchip data sheet 3773000, table copied in a public repository"
 _BLACKWELL = "NVIDIA HGX B200 and GB200 NVL72, technical specifications copied in a public repository"
 _T4 = "NVIDIA Turing architecture white paper, Table 5, and T4 data sheet, copied in three public repositories"
 _L4 = "NVIDIA L4, https://www.nvidia.com/en-us/data-center/l4/, figures copied in two public repositories"
@@ -31,6 +32,10 @@ _ADA = "NVIDIA Ada architecture white paper V2.1, Appendix A, copied in four pub
 _RTX_BLACKWELL = "NVIDIA RTX Blackwell architecture white paper, Table 3, copied in three public repositories"
 _MI100 = "AMD ROCm documentation, MI100 microarchitecture, docs/conceptual/gpu-arch/mi100.md in https://github.com/ROCm/legacy-rocm-build"
 _MI210 = "AMD Instinct MI210 data sheet, table copied in a public repository, https://github.com/bytedance/ByteMLPerf"
+_GH200_WORDS = (
+    "FP64 Tensor Core 67 TFLOPS, FP32 67 TFLOPS, TF32 989* | 494 TFLOPS, BFLOAT16 and FP16 1,979* | 990 TFLOPS, FP8 3,958* | "
+    "1,979 TFLOPS, 96GB HBM3 | 144GB HBM3e, up to 4TB/s | up to 4.9TB/s. * the first is the sparse one"
+)
 _T, _G = 1e12, 1e9
 
 
@@ -194,6 +199,17 @@ PEAKS = (
         4800 * _G, _H200,
         "H200 NVL: FP64 Tensor Core 60 TFLOPS, FP32 60 TFLOPS, TF32 835 TFLOPS*, BFLOAT16 and FP16 1,671 TFLOPS*, FP8 3,341 "
         "TFLOPS*, 141 GB, 4.8 TB/s. * with sparsity",
+    ),
+    # Named by the memory of its CPU, where that of the GPU is of the first kind.
+    Peak(
+        r"NVIDIA GH200 (120|480)GB", (9, 0), 132, (93, 96.1),
+        {"fp64": 67 * _T, "fp32": 67 * _T, "tf32": 494 * _T, "fp16": 990 * _T, "bf16": 990 * _T, "fp8": 1979 * _T},
+        4000 * _G, _GH200, _GH200_WORDS,
+    ),
+    Peak(
+        r"NVIDIA GH200 144G HBM3e", (9, 0), 132, (140, 144.1),
+        {"fp64": 67 * _T, "fp32": 67 * _T, "tf32": 494 * _T, "fp16": 990 * _T, "bf16": 990 * _T, "fp8": 1979 * _T},
+        4900 * _G, _GH200, _GH200_WORDS,
     ),
     Peak(
         r"NVIDIA B200", (10, 0), 148, (170, 180.1),
