@@ -70,6 +70,18 @@ class OperatorWork(Document, frozen=True, kw_only=True):
     reason: str
 
 
+class OtherOp(Document, frozen=True, kw_only=True):
+    """An op whose work is not known by a formula; total over the used steps.
+
+    Args:
+        op: Name.
+        kernel_ns: Durations of the kernels it launched itself; its own outside the ops it calls where no device was recorded.
+    """
+
+    op: str
+    kernel_ns: int
+
+
 class Ceiling(Document, frozen=True, kw_only=True):
     """How long a step would be if one thing were perfect and the rest as recorded; None where it cannot be told, with a reason."""
 
@@ -131,6 +143,7 @@ class Hardware(Document, frozen=True, kw_only=True):
         peaks: Of the device.
         operators: The longest first.
         operators_left_out: How many more there are.
+        others: Ops without a formula, the longest first.
         known_ratio: Share of all kernel time in operators whose work is known; None where nothing ran.
         hfu_ratio: Hardware FLOPs utilisation: products, recomputed ones too, at their peaks as a share of the used steps.
         mfu_ratio: Model FLOPs utilisation: the same without recomputed ones.
@@ -148,6 +161,7 @@ class Hardware(Document, frozen=True, kw_only=True):
     peaks: Peaks
     operators: tuple[OperatorWork, ...]
     operators_left_out: int
+    others: tuple[OtherOp, ...]
     known_ratio: float | None
     hfu_ratio: float | None
     mfu_ratio: float | None

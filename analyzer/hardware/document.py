@@ -18,6 +18,7 @@ from analyzer.hardware.work import PRODUCTS
 from traces.trace import Capability
 
 MOST_OPERATORS = 200
+MOST_OTHERS = 20
 MOST_COUNTERS = 100
 _UNCLEAR = "forward ops run inside a backward pass of the user's own: perhaps recomputed, perhaps gradients"
 
@@ -40,6 +41,7 @@ def hardware(facts: Facts) -> doc.Hardware:
             for number, (one, at) in enumerate(zip(found.rows[:MOST_OPERATORS], places, strict=False))
         ),
         operators_left_out=max(0, len(found.rows) - MOST_OPERATORS),
+        others=tuple(doc.OtherOp(op=name, kernel_ns=spent) for name, spent in found.others[:MOST_OTHERS]),
         known_ratio=known / found.all_ns if found.all_ns else None,
         hfu_ratio=used[0] if used else None,
         mfu_ratio=used[1] if used and not unclear else None,
@@ -54,7 +56,7 @@ def hardware(facts: Facts) -> doc.Hardware:
 
 def _nothing(facts: Facts, peaks: doc.Peaks, reason: str) -> doc.Hardware:
     return doc.Hardware(
-        peaks=peaks, operators=(), operators_left_out=0, known_ratio=None, hfu_ratio=None, mfu_ratio=None,
+        peaks=peaks, operators=(), operators_left_out=0, others=(), known_ratio=None, hfu_ratio=None, mfu_ratio=None,
         utilisation_reason=reason, ceilings=ceilings(facts), reason=reason,
         recomputed_ratio=_recomputed(facts), counters=_counters(facts), **modules(facts),
     )  # fmt: skip

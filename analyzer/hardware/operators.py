@@ -14,6 +14,7 @@ from analyzer.facts.host.ops import OpTree, pick, pick_row
 from analyzer.facts.kernels.names import MATRIX_FAMILIES
 from analyzer.hardware import products
 from analyzer.hardware.call import Work
+from analyzer.hardware.other_ops import of_calls, of_kernels
 from analyzer.hardware.work import FORMULAS, PRODUCTS, work_of
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import distinct_columns
@@ -68,6 +69,8 @@ class Operators(msgspec.Struct, frozen=True, eq=False):
             without a device.
         other_products_ns: Time of kernels that multiply matrices and belong to no product in `rows`: of graphs, of compiled code.
             Without a device that of ops which are known to multiply and have no formula.
+        others: Ops without a formula, with the time of their kernels; without a device their own outside those they call. The
+            longest first.
         perhaps_computed: Products without a device of which nothing tells whether a recomputation did them; in no row.
     """
 
@@ -75,6 +78,7 @@ class Operators(msgspec.Struct, frozen=True, eq=False):
     all_ns: int
     of_kernel: Int64Array
     other_products_ns: int
+    others: tuple[tuple[str, int], ...]
     perhaps_computed: int
 
     def kernels_of(self, places: Sequence[int]) -> BoolArray:
@@ -93,7 +97,9 @@ def _operators(facts: Facts) -> Operators:
     stated = tree.ops["stated_bytes"].notna().to_numpy() | tree.ops["stated_flops"].notna().to_numpy()
     counted = tree.outermost((tree.named(FORMULAS.__contains__) & ~_handed_on(tree)) | stated)
     if facts.device.main is None:
-        rows, time, all_ns, other_products_ns = _on_the_host(facts, counted & ~facts.kernels.not_computed.certainly)
+        counted &= ~facts.kernels.not_computed.certainly
+        rows, time, all_ns, other_products_ns = _on_the_host(facts, counted)
+        others = of_calls(tree, facts.steps.host_window.contains(tree.ops["start_ns"].to_numpy()), counted)
         perhaps = pick(facts.kernels.not_computed.perhaps & tree.named(PRODUCTS.__contains__), rows)
         perhaps_computed, rows, time = int(perhaps.sum()), rows[~perhaps], time[~perhaps]
         owner = np.empty(0, dtype=np.int64)
@@ -102,6 +108,7 @@ def _operators(facts: Facts) -> Operators:
         frame = facts.kernels.named.frame
         owner = pick_row(tree.nearest(counted), frame["op"].to_numpy())
         known = owner != NONE
+        others = of_kernels(tree, frame["op"].to_numpy()[~known], frame["dur_ns"].to_numpy()[~known])
         duration = frame["dur_ns"].to_numpy()
         all_ns = int(duration.sum())
         rows, place = np.unique(owner[known], return_inverse=True)
@@ -118,7 +125,7 @@ def _operators(facts: Facts) -> Operators:
     # From the row of an op to the place of its operator; the last entry is for kernels without one.
     of_op = np.full(len(tree.ops) + 1, NONE, dtype=np.int64)
     of_op[rows] = number
-    return Operators(found, all_ns, of_op[owner], other_products_ns, perhaps_computed)
+    return Operators(found, all_ns, of_op[owner], other_products_ns, others, perhaps_computed)
 
 
 def _handed_on(tree: OpTree) -> BoolArray:

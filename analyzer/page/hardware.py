@@ -7,6 +7,7 @@ from typing import Literal
 
 from analyzer.analysis import Analysis, Hardware, OperatorWork
 from analyzer.page.findings.groups import each
+from analyzer.page.other_ops import other_ops
 from analyzer.page.words import safe
 from analyzer.page.words.shapes import shapes
 from analyzer.units import count, duration, figure, rate, share
@@ -165,7 +166,9 @@ def against(analysis: Analysis) -> str:
     # Sentences: of what, against what, what is left out.
     texts = [_compared(found)]
     if found.known_ratio is not None:
-        texts.append(f"Operators of known work take {share(found.known_ratio)} of all operator time.")
+        texts.append(
+            f"Operators of known work take {share(found.known_ratio)} of all operator time.{other_ops(analysis, found)}"
+        )
     missing = sorted({one.reason for one in found.operators if one.reason and one.reason not in texts[0]})
     if missing:
         listed = "; ".join(safe.clean(one) for one in missing[:4])

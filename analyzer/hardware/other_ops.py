@@ -1,0 +1,45 @@
+"""Time of ops without a formula: how much of it is left out where operators are set beside their roofline, and whose it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analyzer.facts.host.ops import OpTree
+from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.open_spans import NONE
+
+
+def of_kernels(tree: OpTree, launching: Int64Array, durations: Int64Array) -> tuple[tuple[str, int], ...]:
+    """Names of the innermost ops that launched these kernels, with the kernels' time, the longest first.
+
+    Args:
+        tree: Ops.
+        launching: The innermost op of each kernel; -1 where none is known. Shape (kernels,).
+        durations: Of the kernels, shape (kernels,).
+    """
+    known = launching != NONE
+    return _by_name(tree, launching[known], durations[known])
+
+
+def of_calls(tree: OpTree, inside: BoolArray, counted: BoolArray) -> tuple[tuple[str, int], ...]:
+    """The same without a device: the time of each op outside those that it calls.
+
+    Args:
+        tree: Ops.
+        inside: Ops of the used steps, shape (ops,).
+        counted: Ops with a formula; what they call belongs to them. Shape (ops,).
+    """
+    duration = tree.ops["dur_ns"].to_numpy(dtype=np.int64)
+    alone = duration.copy()
+    rows = np.arange(len(duration))
+    called = np.flatnonzero(tree.parent != rows)
+    np.subtract.at(alone, tree.parent[called], duration[called])
+    mine = np.flatnonzero(inside & (tree.nearest(counted) == NONE) & (alone > 0))
+    return _by_name(tree, mine, alone[mine])
+
+
+def _by_name(tree: OpTree, rows: Int64Array, time: Int64Array) -> tuple[tuple[str, int], ...]:
+    names = tree.ops["name"].iloc[rows].astype(str).to_numpy()
+    spent = pd.Series(time).groupby(names, sort=True).sum().sort_values(ascending=False, kind="stable")
+    return tuple((str(name), int(one)) for name, one in spent.items())

@@ -1,0 +1,49 @@
+"""What no formula tells of is named beside the operators, with its time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analyzer.page import hardware
+from builders import TraceBuilder
+from hardware_worlds import explained, products
+
+SIZES = {"Input Dims": [[512, 512], [512, 512]], "Input type": ["float"] * 2}
+
+
+@pytest.mark.parametrize("extra_us", [300, 20, 0])
+def test_an_op_without_a_formula_is_named_with_the_time_of_its_kernels(extra_us: int, tmp_path: Path) -> None:
+    """Of 650 us in the table a twentieth is worth a word."""
+    builder = products()
+    for number in range(3):
+        at = number * 2_000 + 1_000
+        if extra_us:
+            builder.op("aten::sort", at, 40)
+            builder.op("aten::sort_stable", at + 1, 30)
+            builder.launch(at + 5, kernel_start=at + 200, kernel_dur=extra_us, name="sortKernel", op=None)
+    analysis = explained(builder, tmp_path).analysis
+    assert analysis.hardware is not None
+    assert [(one.op, one.kernel_ns) for one in analysis.hardware.others] == (
+        [("aten::sort_stable", 3 * extra_us * 1_000)] if extra_us else []
+    )
+    assert ("No formula is known for aten::sort_stable 300 us a step." in hardware.against(analysis)) is (
+        extra_us == 300
+    )
+    assert ("No formula" in hardware.against(analysis)) is (extra_us == 300)
+
+
+def test_without_a_device_an_op_counts_outside_those_it_calls(tmp_path: Path) -> None:
+    builder = TraceBuilder(device=None)
+    for number in range(3):
+        at = number * 10_000
+        builder.step(number, at, 9_000)
+        builder.op("aten::mm", at + 10, 3_000, **SIZES)
+        builder.op("aten::resolve_conj", at + 20, 1_000)
+        builder.op("aten::nms", at + 4_000, 4_000)
+        builder.op("aten::mm", at + 4_500, 1_000, **SIZES)
+    analysis = explained(builder, tmp_path).analysis
+    assert analysis.hardware is not None
+    assert [(one.op, one.kernel_ns) for one in analysis.hardware.others] == [("aten::nms", 9_000_000)]
+    assert "aten::nms 3.0 ms a step" in hardware.against(analysis)
