@@ -14,7 +14,10 @@ MOST_RANKS = 16
 MOST_STEPS = 48
 _MOST_ROWS = 8
 _MOST_NOTES = 8
-WORKS, MOVES, WAITS = "works", "in collectives, no wait seen", "waits for others"
+# What the pieces of a bar are. Where no collective could be matched, none of its time is known to be a wait.
+KEY = ("works", "in collectives, no wait seen", "waits for others")
+_UNMATCHED_KEY = ("works", "in collectives, waiting or not")
+UNKNOWN = "unknown"
 LATE_HEADS = ("Late rank", "Costs the job a step", "Late in", "Cause", "Why")
 IDEAL_HEADS = ("With", "A step takes", "Less")
 
@@ -47,6 +50,7 @@ class JobPage(msgspec.Struct, frozen=True):
         title: Name, ranks and step.
         verdict: Who holds it up.
         bars: A bar per rank, the most costly first.
+        key: What the pieces of a bar are, in their order.
         more_bars: How many are left out, in words; empty where none is.
         late: Cells under `LATE_HEADS`.
         ideal: Cells under `IDEAL_HEADS`.
@@ -58,6 +62,7 @@ class JobPage(msgspec.Struct, frozen=True):
     title: str
     verdict: str
     bars: tuple[RankBar, ...]
+    key: tuple[str, ...]
     more_bars: str
     late: tuple[tuple[str, ...], ...]
     ideal: tuple[tuple[str, ...], ...]
@@ -77,6 +82,7 @@ def job_page(job: Job | None) -> JobPage | None:
         title=f"Job {safe.name(job.name)}: {job.present}{size} ranks, {duration(job.step_ns)} a step",
         verdict=safe.clean(job.verdict.text),
         bars=tuple(_bars(job, used[:MOST_RANKS])),
+        key=KEY if job.matched.matched else _UNMATCHED_KEY,
         more_bars=f"{count(left, 'more rank')} that cost less" if left > 0 else "",
         late=tuple(_late(job)),
         ideal=tuple(_ideal(job)),
@@ -99,7 +105,7 @@ def _bars(job: Job, rows: Sequence[JobRank]) -> Iterator[RankBar]:
             move_ratio=moves / longest,
             wait_ratio=waits / longest,
             step=duration(step),
-            waits=duration(waits),
+            waits=duration(waits) if job.matched.matched and row.waiting_ns is not None else UNKNOWN,
             about=safe.clean(bound or ""),
             late=row.rank in late,
             file=safe.name(row.file or "", 60),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from analyzer.page.job import MOVES, WAITS, WORKS, JobPage, RankBar
+from collections.abc import Sequence
+
+from analyzer.page.job import JobPage, RankBar
 from analyzer.report.drawing.shapes import NARROW, WIDTH, Drawing, rect, text, width_of
 from analyzer.units import share
 
@@ -13,7 +15,7 @@ _BAR = 16
 _HATCH = 6
 _NARROW_ROW, _KEY_ROW = 40, 18
 # Where stripes are is told by paths: a pattern would need an id, which two drawings on a page would share.
-_KEY = (("work", WORKS), ("move", MOVES), ("wait", WAITS))
+_KINDS = ("work", "move", "wait")
 
 
 def rank_bars(page: JobPage) -> Drawing | None:
@@ -22,10 +24,10 @@ def rank_bars(page: JobPage) -> Drawing | None:
         return None
     pieces: list[str] = []
     for number, bar in enumerate(page.bars):
-        pieces += _bar(bar, number * _ROW)
+        pieces += _bar(bar, page.key, number * _ROW)
     top = len(page.bars) * _ROW + 8
     x = float(_LABEL)
-    for kind, words in _KEY:
+    for kind, words in zip(_KINDS, page.key, strict=False):
         pieces += _box(kind, x, top, 24, 12, "")
         pieces.append(text(x + 30, top + 10, words, "quiet"))
         x += 30 + width_of(words) + 24
@@ -43,21 +45,19 @@ def narrow_rank_bars(page: JobPage) -> Drawing | None:
         late = ", late" if bar.late else ""
         words = f"rank {bar.rank}{late}: waits {bar.waits} of {bar.step}"
         pieces.append(text(0, y + 11, words, "strong" if bar.late else ""))
-        pieces += _pieces(bar, 0.0, y + 16, NARROW)
+        pieces += _pieces(bar, page.key, 0.0, y + 16, NARROW)
     top = len(page.bars) * _NARROW_ROW + 6
-    for place, (kind, words) in enumerate(_KEY):
+    for place, (kind, words) in enumerate(zip(_KINDS, page.key, strict=False)):
         pieces += _box(kind, 0.0, top + place * _KEY_ROW, 24, 12, "")
         pieces.append(text(30, top + place * _KEY_ROW + 10, words, "quiet"))
     told = "; ".join(f"rank {bar.rank} {bar.step}, waits {bar.waits}" for bar in page.bars)
-    return Drawing(top + len(_KEY) * _KEY_ROW, "".join(pieces), f"A bar per rank: {told}.", NARROW)
+    return Drawing(top + len(page.key) * _KEY_ROW, "".join(pieces), f"A bar per rank: {told}.", NARROW)
 
 
-def _pieces(bar: RankBar, x: float, y: float, room: float) -> list[str]:
+def _pieces(bar: RankBar, key: Sequence[str], x: float, y: float, room: float) -> list[str]:
     """Work, transfers and waits of a rank behind each other; the longest step takes all the room."""
     pieces: list[str] = []
-    for kind, ratio, words in (
-        ("work", bar.work_ratio, WORKS), ("move", bar.move_ratio, MOVES), ("wait", bar.wait_ratio, WAITS),
-    ):  # fmt: skip
+    for kind, ratio, words in zip(_KINDS, (bar.work_ratio, bar.move_ratio, bar.wait_ratio), key, strict=False):
         if ratio > 0:
             pieces += _box(
                 kind, x, y, ratio * room, _BAR, f"rank {bar.rank} {words}: {share(ratio)} of the longest step"
@@ -66,9 +66,9 @@ def _pieces(bar: RankBar, x: float, y: float, room: float) -> list[str]:
     return pieces
 
 
-def _bar(bar: RankBar, y: float) -> list[str]:
+def _bar(bar: RankBar, key: Sequence[str], y: float) -> list[str]:
     pieces = [text(_LABEL - 8, y + 12, f"rank {bar.rank}", "end strong" if bar.late else "end")]
-    pieces += _pieces(bar, float(_LABEL), y, WIDTH - _LABEL - _VALUE)
+    pieces += _pieces(bar, key, float(_LABEL), y, WIDTH - _LABEL - _VALUE)
     late = ", late" if bar.late else ""
     pieces.append(text(WIDTH - _VALUE + 10, y + 12, f"waits {bar.waits} of {bar.step}{late}", "quiet"))
     return pieces

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
-from analyzer.page.job import MOVES, WAITS, WORKS, JobPage, RankBar, job_page
+from analyzer.page.job import JobPage, RankBar, job_page
 from analyzer.page.words import safe
 from analyzer.report.style import Style
 
@@ -28,7 +28,7 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     if page.more_bars:
         yield f"  {page.more_bars}"
     if page.bars:
-        yield f"  {_WORK} {WORKS}  {_MOVE} {MOVES}  {_WAIT} {WAITS}"
+        yield "  " + "  ".join(f"{mark} {words}" for mark, words in zip((_WORK, _MOVE, _WAIT), page.key, strict=False))
     yield from _late(page)
     yield from _ideal(page)
     yield from _heat(page)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
-from analyzer.page.job import MOVES, WAITS, WORKS, JobPage, RankBar
+from analyzer.page.job import JobPage, RankBar
 from analyzer.tui.look.glyphs import Glyphs
 
 _BAR = 24
@@ -21,7 +21,6 @@ def rank_lines(page: JobPage, glyphs: Glyphs) -> list[Content]:
 
 def about(page: JobPage, glyphs: Glyphs) -> Content:
     """What stands over the ranks: verdict, who is late, what a step would take without, how to read the bars."""
-    work, move, wait = _marks(glyphs)
     lines = [Content.from_markup("[b]$text[/b]", text=page.verdict), Content("")]
     lines += [
         _plain(f"rank {rank} costs {cost} a step, {late_in}, {cause}: {why}")
@@ -30,7 +29,8 @@ def about(page: JobPage, glyphs: Glyphs) -> Content:
     lines += [_plain(f"with {ideal}: {step} a step, {less} less") for ideal, step, less in page.ideal[:3]]
     lines += [_plain(note) for note in page.notes[:4]]
     lines += [_plain(page.more_bars)] if page.more_bars else []
-    lines += [Content(""), Content.styled(f"{work} {WORKS}  {move} {MOVES}  {wait} {WAITS}{_steps(page)}", "$quiet")]
+    key = "  ".join(f"{mark} {words}" for mark, words in zip(_marks(glyphs), page.key, strict=False))
+    lines += [Content(""), Content.styled(f"{key}{_steps(page)}", "$quiet")]
     return Content("\n").join(lines)
 
 

@@ -93,3 +93,24 @@ def test_names_of_a_job_are_no_markup() -> None:
         # In plain text, and in Markdown's code, an angle bracket is one; what would move the cursor goes everywhere.
         assert render in (text.render, markdown.render) or "<script>alert" not in shown
         assert "\x1b[31m" not in shown
+
+
+def test_where_no_collective_could_be_matched_waits_are_unknown_not_nothing() -> None:
+    analysis = analysis_of(LATE)
+    assert analysis.job is not None
+    alone = msgspec.structs.replace(analysis.job.matched, matched=0)
+    job = msgspec.structs.replace(analysis.job, matched=alone)
+    page = job_page(job)
+    assert page is not None
+    assert {bar.waits for bar in page.bars} == {"unknown"}
+    unmatched = msgspec.structs.replace(analysis, job=job)
+    for render in (text.render, markdown.render, html.render, svg.render):
+        shown = render(unmatched)
+        assert "no wait seen" not in shown
+        assert "waits 0 ns" not in shown
+    assert "in collectives, waiting or not" in text.render(unmatched)
+    # Where some were matched, nothing waited for is nothing.
+    known = job_page(analysis.job)
+    assert known is not None
+    assert "unknown" not in {bar.waits for bar in known.bars}
+    assert "no wait seen" in text.render(analysis)
