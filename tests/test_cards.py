@@ -43,6 +43,17 @@ def test_no_world_has_a_change_twice(code: str) -> None:
     assert_no_change_twice(on_world(code).values())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("code", sorted(SCENARIOS))
+def test_changed_lines_are_indented_as_the_program_is(code: str) -> None:
+    for item in on_world(code).values():
+        for fix in item.fix:
+            # The first column of a diff is no part of the program.
+            lines = [line[1:] for line in fix.code.splitlines() if fix.language == "diff"]
+            depths = {len(line) - len(line.lstrip(" ")) for line in lines if line.strip()}
+            assert not any(depth % 4 for depth in depths), (item.rule, fix.code)
+
+
 @pytest.mark.parametrize("path", recorded())
 def test_no_recorded_trace_has_a_change_twice(path: Path) -> None:
     assert_no_change_twice(told_of(path).analysis.findings)

@@ -77,10 +77,10 @@ def _around(framework: str | None) -> tuple[list[str], list[str], str, str]:
     """Lines before and after, what each line begins with, and where this stands in the program."""
     if framework == "lightning":
         head = [" def train_dataloader(self):", "     return DataLoader(", "         dataset, ...,"]
-        return head, ["     )"], "       ", " In the LightningDataModule, or the LightningModule that has the loaders."
+        return head, ["     )"], "        ", " In the LightningDataModule, or the LightningModule that has the loaders."
     if framework == "accelerate":
         tail = [" )", " loader = accelerator.prepare(loader)"]
-        return [" loader = DataLoader(", "     dataset, ...,"], tail, "   ", ""
+        return [" loader = DataLoader(", "     dataset, ...,"], tail, "    ", ""
     if framework == "detectron2":
         return [], [], "", ""
     if framework == "keras":
@@ -88,7 +88,7 @@ def _around(framework: str | None) -> tuple[list[str], list[str], str, str]:
             " `PyDataset` takes them where its own `__init__` hands them on (`super().__init__(**options)`); batches of a "
             "generator or of arrays have no such argument."
         )
-        return [" batches = Batches(            # a keras.utils.PyDataset", "     ...,"], [" )"], "   ", where
+        return [" batches = Batches(            # a keras.utils.PyDataset", "     ...,"], [" )"], "    ", where
     calls = {
         "transformers": "args = TrainingArguments(",
         "sentence_transformers": "args = SentenceTransformerTrainingArguments(",
@@ -105,8 +105,8 @@ def _around(framework: str | None) -> tuple[list[str], list[str], str, str]:
     }
     if framework in calls:
         kept = "     dataset, ...," if calls[framework].startswith("loader") else "     ...,"
-        return [f" {calls[framework]}", kept], [" )"], "   ", ""
-    return [" loader = DataLoader(", "     dataset, ...,"], [" )"], "   ", ""
+        return [f" {calls[framework]}", kept], [" )"], "    ", ""
+    return [" loader = DataLoader(", "     dataset, ...,"], [" )"], "    ", ""
 
 
 _KEPT = {

@@ -184,11 +184,11 @@ def _pinned_by_loader(facts: Facts) -> tuple[Advice, ...]:
     )
     if facts.recording.collected.pin_memory:
         return (batch_type, made_in_step)
-    workers = "\n+   num_workers=4, persistent_workers=True," if _pins_in_training_thread(facts) else ""
+    workers = "\n+    num_workers=4, persistent_workers=True," if _pins_in_training_thread(facts) else ""
     return (
         Advice(
             "diff",
-            f" loader = DataLoader(\n     dataset, ...,{workers}\n+   pin_memory=True,\n )\n"
+            f" loader = DataLoader(\n     dataset, ...,{workers}\n+    pin_memory=True,\n )\n"
             "-images = images.to(device)\n+images = images.to(device, non_blocking=True)",
             "Both together: only from pinned memory does `non_blocking=True` return at once. "
             "Do not call `pin_memory()` in the loop itself.",

@@ -126,7 +126,9 @@ def _lane(
 ) -> list[Content]:
     """The rows of a lane, its name beside the lowest."""
     spans = tuple(_span(piece, view) for piece in track.pieces(view.start_ns, view.end_ns, width))
-    lane = Lane(name=track.name, kind=cast("Any", track.kind), spans=spans)
+    # What is nested is drawn as high as it is busy, as devices are: calls shorter than a cell would leave their lane empty.
+    kind = "device" if track.level else track.kind
+    lane = Lane(name=track.name, kind=cast("Any", kind), spans=spans)
     drawn = lanes.tall_lane(lane, view.dur_ns, width, high, glyphs)
     chosen = cursor is not None and cursor.track is track
     if cursor is not None and chosen:

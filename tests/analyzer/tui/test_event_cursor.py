@@ -145,6 +145,19 @@ def test_a_device_is_drawn_as_high_as_it_is_busy() -> None:
     assert above.spans[0].style == below.spans[0].style
 
 
+def test_calls_shorter_than_a_cell_leave_their_lane_no_gap() -> None:
+    """A thousand calls of 1 us in 100 ms: 1 % of each cell."""
+    starts = np.arange(1_000, dtype=np.int64) * 100_000
+    zeros = np.zeros(1_000, dtype=np.int64)
+    nested = Track("depth 2", "host", 1, starts, starts + 1_000, zeros, zeros, ("empty",), zeros, ("",))
+    step = StepLanes(0, 0, 100 * MS, (track("main thread", 0, (0, 100)), nested), (), 0)
+    row = next(
+        line for line in picture(step, View(0, 100 * MS), None, 100, 4, UNICODE).plain.splitlines() if "depth" in line
+    )
+    assert "▁▁▁▁" in row
+    assert UNICODE.gap not in row
+
+
 def test_one_event_is_named_by_its_beginning_not_by_its_cause() -> None:
     name = "DistributedDataParallel.forward"
     spans = tuple(

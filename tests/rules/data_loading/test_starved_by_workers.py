@@ -55,7 +55,7 @@ def test_states_what_a_batch_costs_where_the_workers_are_known() -> None:
 
 def test_no_more_workers_where_no_core_is_left() -> None:
     found = judged(RULE, world(advisor={"loader": {"num_workers": 2}, "usable_cores": 2}))
-    assert all("+   num_workers" not in item.code for item in found.finding.fix)
+    assert all("+    num_workers" not in item.code for item in found.finding.fix)
 
 
 @pytest.mark.parametrize(("wait", "state"), [(4_900, State.CLEAR), (5_100, State.FIRED)])

@@ -29,7 +29,7 @@ def test_fires_without_a_bound() -> None:
     assert found.finding.why == (
         "8 workers and the training process share 4 cores, and still each step waits 10 ms (10 %) for a batch."
     )
-    assert "+   num_workers=3" in found.finding.fix[0].code
+    assert "+    num_workers=3" in found.finding.fix[0].code
 
 
 @pytest.mark.parametrize(("workers", "state"), [(3, State.CLEAR), (4, State.FIRED)])
@@ -81,7 +81,7 @@ def test_workers_fill_the_memory() -> None:
         "when that runs out, the system ends a worker."
     )
     # 0.2 GiB are missing to a tenth: one worker less.
-    assert "+   num_workers=2" in found.finding.fix[0].code
+    assert "+    num_workers=2" in found.finding.fix[0].code
 
 
 @pytest.mark.parametrize(

@@ -55,18 +55,18 @@ def codes(**given: Any) -> str:
 @pytest.mark.parametrize(
     ("framework", "word"),
     [
-        ({}, "+   num_workers="),
+        ({}, "+    num_workers="),
         ({"loop": "transformers.trainer"}, "dataloader_num_workers="),
         ({"loop": "sentence_transformers.trainer"}, "SentenceTransformerTrainingArguments("),
         ({"loop": "lightning.pytorch"}, "def train_dataloader(self):"),
         ({"loop": "fastai.learner"}, "dls = block.dataloaders("),
-        ({"loop": "ultralytics.engine"}, "+   workers="),
+        ({"loop": "ultralytics.engine"}, "+    workers="),
         ({"loop": "detectron2.engine"}, "cfg.DATALOADER.NUM_WORKERS ="),
         ({"loop": "mmengine.runner"}, "train_dataloader = dict("),
         ({"loop": "accelerate.optimizer"}, "accelerator.prepare(loader)"),
         ({"loop": "skorch.net"}, "iterator_train__num_workers="),
         ({"loop": "keras.src", "data": "keras.src"}, "use_multiprocessing=True,"),
-        ({"loop": "keras.src"}, "+   num_workers="),
+        ({"loop": "keras.src"}, "+    num_workers="),
         ({"data": "torch_geometric.loader"}, "torch_geometric.loader.DataLoader("),
         ({"data": "monai.data"}, "monai.data.DataLoader("),
         ({"data": "webdataset.compat"}, "webdataset.WebLoader("),
@@ -78,6 +78,10 @@ def codes(**given: Any) -> str:
 )
 def test_workers_in_the_words_of_the_framework(framework: dict[str, str], word: str) -> None:
     assert word in codes(**framework)
+    for fix in fixes(**framework):
+        lines = [line[1:] for line in fix.code.splitlines() if fix.language == "diff"]
+        # The first column of a diff is no part of the program.
+        assert not [line for line in lines if (len(line) - len(line.lstrip(" "))) % 4]
 
 
 @pytest.mark.parametrize(
