@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from rich.cells import cell_len
 from textual.content import Content
 
 from analyzer import units
@@ -14,13 +13,12 @@ from analyzer.page.findings.card import Card
 from analyzer.page.findings.groups import LIMIT
 from analyzer.tui.answer import wording
 from analyzer.tui.draw import bars
+from analyzer.tui.draw.code import code_block
 from analyzer.tui.draw.evidence import evidence
 from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.look.plain import clean, line
 
-_ALIGNED = re.compile(r"(?<=\S) {3,}(?=#)")
 _CODE = re.compile(r"`([^`]+)`")
-_DIFF_STYLES = {"+": "$good on $block-back", "-": "$bad on $block-back", "@": "$quiet on $block-back"}
 
 
 # In a narrow list beside the share, which would make the finding graver; the detail says why.
@@ -190,19 +188,3 @@ def _verify(text: str, width: int) -> list[Content]:
     if text.startswith("advisor ") and "\n" not in text:
         return code_block(text, "shell", width)
     return [prose(text)]
-
-
-def code_block(code: str, language: str, width: int) -> list[Content]:
-    """Code on its own background, wrapped at the width so that nothing is lost; diffs coloured."""
-    prefix = "$ " if language == "shell" else ""
-    lines: list[Content] = []
-    for number, text in enumerate(clean(code).splitlines() or [""]):
-        style = _DIFF_STYLES.get(text[:1], "$body on $block-back") if language == "diff" else "$body on $block-back"
-        if cell_len(text) > width - 2 - len(prefix):
-            # Comments that are aligned with those of other lines would be pushed onto a line of their own.
-            text = _ALIGNED.sub("  ", text)
-        whole = Content.styled((prefix if number == 0 else " " * len(prefix)) + text, style)
-        for piece in whole.wrap(max(4, width - 2)):
-            free = max(0, width - 1 - piece.cell_length)
-            lines.append(Content.assemble((" ", style), piece, (" " * free, style)))
-    return lines

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from textual.content import Content
 
-from analyzer.tui.draw.finding import code_block, heading, prose
+from analyzer.tui.draw.code import code_block
+from analyzer.tui.draw.finding import heading, prose
 
 _FENCE = "```"
 _ITEM = re.compile(r"(?:[-*]|\d+[.)]) ")

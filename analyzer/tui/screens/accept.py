@@ -14,7 +14,8 @@ from textual.widgets import Input, Static
 
 from analyzer.analysis import FindingDocument
 from analyzer.config import accepting
-from analyzer.tui.draw.finding import code_block, prose
+from analyzer.tui.draw.code import code_block
+from analyzer.tui.draw.finding import prose
 from analyzer.tui.look.plain import line
 
 # Of the box (styles/base.tcss).

@@ -9,7 +9,8 @@ from textual.content import Content
 
 from analyzer.analysis import FindingDocument
 from analyzer.page.findings.proof import Proof
-from analyzer.tui.draw.finding import code_block, fix_lines, heading, prose
+from analyzer.tui.draw.code import code_block
+from analyzer.tui.draw.finding import fix_lines, heading, prose
 from analyzer.tui.outside import clipboard
 from analyzer.tui.screens.text_page import TextPage
 from analyzer.tui.work.messages import EditWanted

@@ -16,7 +16,8 @@ from analyzer.page.step.waterfall import by_size
 from analyzer.page.words.vocabulary import passed_line
 from analyzer.tui.answer import changes, wording
 from analyzer.tui.answer.session import Session
-from analyzer.tui.draw.finding import code_block, prose
+from analyzer.tui.draw.code import code_block
+from analyzer.tui.draw.finding import prose
 from analyzer.tui.look.plain import line
 from traces.errors import AdvisorError
 
