@@ -55,6 +55,15 @@ _ARGUMENT_NAMES = {
     "value": "",
 }
 
+# torch 2.15 numbers dependencies of CUDA graphs from here on, clear of the correlations that other flows are numbered by
+# (torch/profiler/_cuspy/trace.py, `_GRAPH_DEP_FLOW_ID_BASE`).
+FIRST_EDGE = 1 << 40
+
+
+def argument_key(field: str) -> str | None:
+    """The key of an argument in the file; None where it is that of the field."""
+    return _ARGUMENT_NAMES.get(field)
+
 
 # Raw takes no union: an absent text is an empty one.
 ABSENT = msgspec.Raw()

@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from traces.reader.columns.arguments import ARGUMENTS, Int32Array, codes
+from traces.reader.columns.by_category import kinds_of, pairs_of
 from traces.reader.columns.growing import Growing
 from traces.reader.columns.numbering import EventNumbers
 from traces.reader.columns.numbers import integers, nanoseconds
 from traces.reader.columns.pairs import Pairs
 from traces.reader.columns.signatures import Signatures
 from traces.reader.columns.symbols import Kinds, Symbols
-from traces.reader.events import Event
+from traces.reader.events import FIRST_EDGE, Event
 from traces.reader.mend.repairs import Repairs
 from traces.reader.names.vocabulary import (
     Kind,
@@ -35,9 +36,8 @@ from traces.reader.names.vocabulary import (
 _OP, _ANNOTATION, _PYTHON, _GC, _GRAPH_EDGE, _UNKNOWN, _HALF = map(
     int, (Kind.OP, Kind.ANNOTATION, Kind.PYTHON, Kind.GC, Kind.GRAPH_EDGE, Kind.UNKNOWN, Kind.HALF)
 )
-# torch 2.15 numbers dependencies of CUDA graphs from here on, clear of the correlations that other flows are numbered by
-# (torch/profiler/_cuspy/trace.py, `_GRAPH_DEP_FLOW_ID_BASE`).
-_FIRST_EDGE = 1 << 40
+# The kind of each event, its signature, and lists of those of one kind, as far as they were made.
+_Sorted = tuple[npt.NDArray[np.int8], Int32Array, dict[int, list[Event]]]
 # Columns of codes, and the table that each numbers.
 _CODED = {"name": "names", "thread": "threads", "category": "categories"} | dict.fromkeys(
     (
@@ -96,36 +96,65 @@ class Columns:
 
     def _take_over(self, events: Sequence[Event]) -> npt.NDArray[np.int8]:
         """Takes one run of events over; the kind of each."""
-        signatures = self._signatures.of(events)
-        kinds = self._event_kinds(signatures, events)
-        self._settle(kinds, events)
-        _leave_out_launches(kinds, events)
+        kinds, signatures, parts = self._by_category(events) or self._by_phase_and_category(events)
         # Other flows and process metadata are a third of many files: they end here.
-        events = list(compress(events, kinds.tobytes()))
-        if not events:
-            return kinds
         kept = kinds != 0
         names, thread = self._signatures.names_and_threads(signatures[kept])
-        kinds[kept] = kind = self._refine(kinds[kept], names)
+        if not len(names):
+            return kinds
+        known = kinds[kept]
+        kind = self._refine(known, names)
+        moved = kind != known
+        kinds[kept] = kind
+        for value in np.unique([known[moved], kind[moved]]).tolist():
+            parts.pop(value, None)
+        found = np.flatnonzero(np.bincount(kind)).tolist()
+        of_kind = [parts.get(value) or list(compress(events, (kinds == value).tobytes())) for value in found]
         # What Python does per event is most of the time that reading takes: comprehensions of slots, and calls that run in C.
-        start, start_known = nanoseconds([event.ts for event in events])
-        dur, dur_known = nanoseconds([event.dur for event in events])
+        start, start_known = nanoseconds([event.ts for part in of_kind for event in part])
+        dur, dur_known = nanoseconds([event.dur for part in of_kind for event in part])
+        order = np.argsort(kind, kind="stable")
         shared: dict[str, npt.NDArray[Any]] = {
-            "name": names,
-            "thread": thread,
+            "name": names[order],
+            "thread": thread[order],
             "start": start,
             "start_known": start_known,
             "dur": dur,
             "dur_known": dur_known,
         }
-        for value in np.flatnonzero(np.bincount(kind)).tolist():
-            mask = kind == value
-            part = {column: values[mask] for column, values in shared.items()}
+        end = 0
+        for value, part in zip(found, of_kind, strict=True):
+            begin, end = end, end + len(part)
+            table = {column: values[begin:end] for column, values in shared.items()}
             make = ARGUMENTS.get(Kind(value))
-            if make:
-                part |= make(self, list(compress(events, mask.tobytes())))
-            self._append(Kind(value), part)
+            self._append(Kind(value), table | make(self, part) if make else table)
         return kinds
+
+    def _by_phase_and_category(self, events: Sequence[Event]) -> _Sorted:
+        self._signatures.make_room()
+        signatures = self._signatures.of(events)
+        kinds = self._event_kinds(signatures, events)
+        self._settle(kinds, events)
+        _leave_out_launches(kinds, events)
+        return kinds, signatures, {}
+
+    def _by_category(self, events: Sequence[Event]) -> _Sorted | None:
+        """The same of events that tell their kind by their type; slots of one type are read in half the time."""
+        kinds = kinds_of(events) if events else None
+        if kinds is None:
+            return None
+        self._signatures.make_room()
+        signatures = np.zeros(len(events), dtype=np.int32)
+        parts: dict[int, list[Event]] = {}
+        for value in np.flatnonzero(np.bincount(kinds)).tolist():
+            mask = kinds == value
+            parts[value] = part = list(compress(events, mask.tobytes()))
+            if value:
+                signatures[mask] = self._signatures.of(part)
+            else:
+                for pair in pairs_of(part):
+                    self._kinds[pair]
+        return kinds, signatures, parts
 
     def finish(self) -> None:
         """Takes over the spans whose halves were collected."""
@@ -255,7 +284,7 @@ def _leave_out_launches(kinds: npt.NDArray[np.int8], events: Sequence[Event]) ->
         number, known = integers(
             [event.id if type(event.id) is int else None for event in compress(events, flows.tobytes())]
         )
-        kinds[np.flatnonzero(flows)[~known | (number < _FIRST_EDGE)]] = Kind.SKIP
+        kinds[np.flatnonzero(flows)[~known | (number < FIRST_EDGE)]] = Kind.SKIP
 
 
 def _kind_by_name(name: str) -> Kind:

@@ -44,10 +44,13 @@ class Signatures:
         self._name_of = np.empty(0, dtype=np.int32)
         self._thread_of = np.empty(0, dtype=np.int32)
 
-    def of(self, events: Sequence[Event]) -> Int32Array:
-        """The number of each event's signature; valid until this is asked again."""
+    def make_room(self) -> None:
+        """Begins anew where too many are remembered."""
         if len(self._keys) > _MOST:
             self.forget()
+
+    def of(self, events: Sequence[Event]) -> Int32Array:
+        """The number of each event's signature; valid until room is made."""
         known = self._numbers
         numbers = small_integers([known[event.ph, event.cat, event.name, event.pid, event.tid] for event in events])
         self._learn()

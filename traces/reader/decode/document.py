@@ -16,9 +16,10 @@ from traces.errors import UnreadableTraceError
 from traces.progress import Progress, event_counter
 from traces.reader import limits, memory_left
 from traces.reader.about.eventless import without_events
+from traces.reader.columns.by_category import is_by_category
 from traces.reader.columns.columns import Columns
 from traces.reader.decode.chunks import Chunks
-from traces.reader.decode.shapes import TypedEvents
+from traces.reader.decode.shapes import EventsByCategory
 from traces.reader.events import Event
 from traces.reader.input.kept import Kept
 from traces.reader.input.source import STDIN, Source
@@ -136,7 +137,7 @@ def decode_document(
     collecting = gc.isenabled()
     gc.disable()
     try:
-        chunks = Chunks(blocks, name, repairs, TypedEvents(repairs), several=several, offset=offset)
+        chunks = Chunks(blocks, name, repairs, EventsByCategory(repairs), several=several, offset=offset)
         for events in _gathered(chunks):
             columns.add(events)
             tell(columns.events)
@@ -151,9 +152,12 @@ def decode_document(
 
 
 def _gathered(runs: Iterable[list[Event]]) -> Iterator[list[Event]]:
-    """The same events in longer runs."""
+    """The same events in longer runs, but for mended ones each of events that were decoded in one way."""
     gathered: list[Event] = []
     for events in runs:
+        if gathered and events and is_by_category(gathered[0]) != is_by_category(events[0]):
+            yield gathered
+            gathered = []
         gathered += events
         if len(gathered) >= _GATHERED or len(events) < _FEW:
             yield gathered

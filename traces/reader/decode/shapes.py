@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from traces.reader.columns import by_category
 from traces.reader.decode.duplicate_keys import DoubledKeys
 from traces.reader.events import DECODER, EXACT_DECODER, Event, ExactEvent
 from traces.reader.mend.escapes import mend
@@ -19,6 +20,8 @@ from traces.reader.shape import Place
 
 # An absolute stamp of microseconds with a fraction: float64 would round it.
 _FINE_STAMP = re.compile(rb'"ts"\s*:\s*"?\d{13,}\.\d*[1-9]')
+# After that many misfits one in as many runs is a try: it costs no more than some percent.
+_MOST_NOT_TRIED = 32
 # Beyond 2**43 us a float64 no longer tells nanoseconds apart.
 _FLOAT_LIMIT_US = float(1 << 43)
 
@@ -41,16 +44,20 @@ class TypedEvents:
 
     def many(self, array: bytes, place: Place) -> list[Event]:
         """All events of an array."""
-        decoder: msgspec.json.Decoder[Any] = EXACT_DECODER if self._exact else DECODER
-        events: list[Event] = decoder.decode(array)
+        events = self._decoded(array)
         if not self._exact and _may_lose_digits(events) and _FINE_STAMP.search(array):
             self._exact = True
-            events = EXACT_DECODER.decode(array)  # type: ignore[assignment]
+            events = self._decoded(array)
         doubled = self._doubles.find(array, events)
         if doubled:
             number, offset = place
             inside = next(islice(event_starts(array[1:]), doubled[0], None), 0)
             self._repairs.add("duplicate-key", offset + inside, event=number + doubled[0], count=len(doubled))
+        return events
+
+    def _decoded(self, array: bytes) -> list[Event]:
+        decoder: msgspec.json.Decoder[Any] = EXACT_DECODER if self._exact else DECODER
+        events: list[Event] = decoder.decode(array)
         return events
 
     def one(self, text: bytes) -> tuple[Event, Counter[str]]:
@@ -65,6 +72,33 @@ class TypedEvents:
             counts["wrong-type"] += wrong
         counts["duplicate-key"] += len(self._doubles.find(b"[%b]" % text, [event]))
         return event, counts
+
+
+class EventsByCategory(TypedEvents):
+    """The same, but runs of events of known categories as structs with only what columns ask of each.
+
+    A run that does not fit is decoded as ever; the more such runs were tried one after another, the more are not tried next.
+
+    Args:
+        repairs: As for `TypedEvents`.
+    """
+
+    def __init__(self, repairs: Repairs) -> None:
+        super().__init__(repairs)
+        self._misfits = self._not_tried = 0
+
+    def _decoded(self, array: bytes) -> list[Event]:
+        if self._not_tried:
+            self._not_tried -= 1
+            return super()._decoded(array)
+        try:
+            events: list[Event] = (by_category.EXACT_DECODER if self._exact else by_category.DECODER).decode(array)
+        except msgspec.ValidationError:
+            self._misfits += 1
+            self._not_tried = min(self._misfits - 1, _MOST_NOT_TRIED)
+            return super()._decoded(array)
+        self._misfits = 0
+        return events
 
 
 def _typed_or_loose(shape: type[Event], text: bytes) -> tuple[Event, int]:

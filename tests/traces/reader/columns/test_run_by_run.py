@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -11,26 +10,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from run_columns import IDS, NAMES, TEXTS, columns_of
 
 from traces.reader.columns import signatures
-from traces.reader.columns.columns import Columns
 from traces.reader.columns.numbers import floats, integers, nanoseconds
 from traces.reader.events import Event, ExactEvent
-from traces.reader.mend.repairs import Repairs
-from traces.reader.names.vocabulary import Kind
 
-IDS = st.none() | st.integers(-5, 5) | st.integers(-(2**63), 2**64) | st.sampled_from(["7", "0x1f", "", "x", 2.0])
 # As `Number` and decimals come out of the decoder.
 NUMBERS = IDS | st.floats() | st.decimals(allow_nan=False) | st.sampled_from([1.7e15, 1_700_000_000_000_000, "1.25"])
 WORDS = st.sampled_from(["X", "B", "E", "i", "s", "M", "", None])
 CATEGORIES = st.sampled_from(
     ["cpu_op", "kernel", "cuda_runtime", "gpu_memcpy", "python_function", "user_annotation", "fpga", "", None]
 )
-NAMES = st.sampled_from(["aten::mm", "ProfilerStep#3", "nccl:all_reduce", "[memory]", "thread_name", "", None])
-TEXT_COLUMNS = (
-    "input_dims", "input_types", "concrete_inputs", "stack", "grid", "block", "text", "message_type", "message",
-)  # fmt: skip
-TEXTS = st.sampled_from(["", "[]", "[[2, 3]]", '""', "null"])
 
 
 @st.composite
@@ -64,26 +55,6 @@ def events(draw: st.DrawFn) -> Event:
         return msgspec.json.decode(text, type=ExactEvent if draw(st.integers(0, 9)) == 0 else Event)
     except msgspec.ValidationError:
         return msgspec.json.decode(text, type=Event)
-
-
-def columns_of(runs: Sequence[Sequence[Event]]) -> tuple[dict[str, Any], object]:
-    """Everything that is kept of events, which come in runs; texts in place of codes, and what was counted."""
-    repairs = Repairs("made.json")
-    columns = Columns(repairs)
-    for run in runs:
-        columns.add(list(run))
-    columns.finish()
-    names, threads, texts = list(columns.names), list(columns.threads), [*columns.decoded_texts(), None]
-    kept: dict[str, Any] = {}
-    for kind in Kind:
-        for column, values in columns.take(kind).items():
-            if column in ("name", "thread"):
-                kept[f"{kind}.{column}"] = [(names if column == "name" else threads)[code] for code in values]
-            elif column in TEXT_COLUMNS:
-                kept[f"{kind}.{column}"] = [texts[code] or None for code in values]
-            else:
-                kept[f"{kind}.{column}"] = [None if value != value else value for value in values.tolist()]
-    return kept, (repairs.listed(), columns.unknown, columns.seen_categories, names, threads)
 
 
 @settings(max_examples=60, deadline=None)
