@@ -16,44 +16,51 @@ from analyzer.report.drawing.shapes import WIDTH, Drawing, line, number, text, w
 from analyzer.units import count, figure, rate, share
 
 _HEIGHT, _LEFT, _TOP, _BOTTOM = 360, 110, 14, 40
-_RIGHT = WIDTH - 12
 _MOST_DOTS = 120
 _NAMED = 6
+# Marks below the picture: on a narrow one every second power would stand on the first.
+_LEAST_APART = 58
 _LEAST_RADIUS, _MOST_RADIUS = 3.0, 18.0
 
 
 @dataclass(frozen=True)
 class _Scale:
-    """Powers of ten that the picture spans."""
+    """Powers of ten that the picture spans, and its width."""
 
     x: tuple[float, float]
     y: tuple[float, float]
+    width: int
+
+    @property
+    def right(self) -> int:
+        """Where the plot ends."""
+        return self.width - 12
 
     def at(self, intensity: float, flops_per_s: float) -> tuple[float, float]:
         """The place of a point, pixels."""
         across = (math.log10(intensity) - self.x[0]) / (self.x[1] - self.x[0])
         up = (math.log10(flops_per_s) - self.y[0]) / (self.y[1] - self.y[0])
-        return _LEFT + across * (_RIGHT - _LEFT), _HEIGHT - _BOTTOM - up * (_HEIGHT - _BOTTOM - _TOP)
+        return _LEFT + across * (self.right - _LEFT), _HEIGHT - _BOTTOM - up * (_HEIGHT - _BOTTOM - _TOP)
 
 
-def roofline(analysis: Analysis) -> Drawing | None:
+def roofline(analysis: Analysis, width: int = WIDTH) -> Drawing | None:
     """A dot for each operator with products; None where there is none."""
     shown = hardware.dots(analysis)[:_MOST_DOTS]
     if not shown:
         return None
     roofs = hardware.roofs(analysis)
-    scale = _scale(shown, roofs)
+    scale = _scale(shown, roofs, width)
     body = [*_axes(scale), *_roofs(scale, roofs), *_dots(scale, shown)]
-    return Drawing(_HEIGHT, "".join(body), _sentence(shown, roofs))
+    return Drawing(_HEIGHT, "".join(body), _sentence(shown, roofs), width)
 
 
-def _scale(shown: Sequence[Dot], roofs: Roofs) -> _Scale:
+def _scale(shown: Sequence[Dot], roofs: Roofs, width: int) -> _Scale:
     across = [dot.intensity for dot in shown]
     up = [dot.flops_per_s for dot in shown] + list(roofs.flops_per_s.values())
     if roofs.bytes_per_s:
         # Where the roofs meet.
         across += [flops / roofs.bytes_per_s for flops in roofs.flops_per_s.values()]
-    return _Scale(_decades(across), _decades(up))
+    return _Scale(_decades(across), _decades(up), width)
 
 
 def _decades(values: Sequence[float]) -> tuple[float, float]:
@@ -64,16 +71,24 @@ def _decades(values: Sequence[float]) -> tuple[float, float]:
 def _axes(scale: _Scale) -> Iterator[str]:
     bottom = _HEIGHT - _BOTTOM
     # Labels would stand on one another where the picture spans many powers.
-    for power in range(round(scale.x[0]), round(scale.x[1]) + 1):
+    first, last = round(scale.x[0]), round(scale.x[1])
+    every = math.ceil(_LEAST_APART * (last - first) / (scale.right - _LEFT))
+    for power in range(first, last + 1, every):
         x, _ = scale.at(10.0**power, 10.0 ** scale.y[0])
         yield line(x, _TOP, x, bottom, "grid")
         # The last label ends at the picture's edge.
-        yield text(min(x, WIDTH), bottom + 16, figure(10.0**power), "quiet end" if x + 24 > WIDTH else "quiet middle")
+        yield text(
+            min(x, scale.width),
+            bottom + 16,
+            figure(10.0**power),
+            "quiet end" if x + 24 > scale.width else "quiet middle",
+        )
     for power in range(round(scale.y[0]), round(scale.y[1]) + 1):
         _, y = scale.at(10.0 ** scale.x[0], 10.0**power)
-        yield line(_LEFT, y, _RIGHT, y, "grid")
+        yield line(_LEFT, y, scale.right, y, "grid")
         yield text(_LEFT - 8, y + 4, rate(10.0**power, "FLOP"), "quiet end")
-    yield text((_LEFT + _RIGHT) / 2, _HEIGHT - 6, "operations for each byte of inputs and outputs", "quiet middle")
+    said = "operations for each byte" + (" of inputs and outputs" if scale.width >= WIDTH else "")
+    yield text((_LEFT + scale.right) / 2, _HEIGHT - 6, said, "quiet middle")
 
 
 def _roofs(scale: _Scale, roofs: Roofs) -> Iterator[str]:
@@ -94,7 +109,7 @@ def _roofs(scale: _Scale, roofs: Roofs) -> Iterator[str]:
         if begin < high:
             yield line(*scale.at(max(begin, low), flops), *scale.at(high, flops), "roof")
             _, y = scale.at(high, flops)
-            yield text(_RIGHT - 4, y - 5, f"{kind} {rate(flops, 'FLOP')}", "end strong")
+            yield text(scale.right - 4, y - 5, f"{kind} {rate(flops, 'FLOP')}", "end strong")
 
 
 def _dots(scale: _Scale, shown: Sequence[Dot]) -> Iterator[str]:
@@ -110,12 +125,12 @@ def _dots(scale: _Scale, shown: Sequence[Dot]) -> Iterator[str]:
         yield f'<circle class="{kind}" cx="{number(x)}" cy="{number(y)}" r="{number(radius)}"><title>{told}</title></circle>'
         if place < _NAMED and all(abs(y - other[1]) > 14 or abs(x - other[0]) > 180 for other in taken):
             taken.append((x, y))
-            labels.append(_label(x, y, radius, safe.middle(dot.label, 30)))
+            labels.append(_label(x, y, radius, safe.middle(dot.label, 30), scale))
     yield from labels
 
 
-def _label(x: float, y: float, radius: float, words: str) -> str:
-    if x + radius + 4 + width_of(words) > _RIGHT:
+def _label(x: float, y: float, radius: float, words: str, scale: _Scale) -> str:
+    if x + radius + 4 + width_of(words) > scale.right:
         return text(x - radius - 4, y + 4, words, "halo end")
     return text(x + radius + 4, y + 4, words, "halo")
 

@@ -17,7 +17,7 @@ from analyzer.page.words import safe
 from analyzer.page.words.vocabulary import states_line
 from analyzer.ranks.document import Job
 from analyzer.report.drawing.roofline import roofline
-from analyzer.report.drawing.shapes import Drawing, cause_class
+from analyzer.report.drawing.shapes import NARROW, Drawing, cause_class
 from analyzer.report.drawing.timeline import timeline
 from analyzer.report.drawing.waterfall import MOST_STEPS, steps, waterfall
 from analyzer.report.html import tables
@@ -100,6 +100,7 @@ class Page:
     operators: Sheet | None
     operators_notes: tuple[Markup, ...]
     roofline: Drawing | None
+    narrow_roofline: Drawing | None
     modules: ModuleSection | None
     measured: tuple[Sheet, ...]
     memory: tuple[Memory, ...]
@@ -158,6 +159,7 @@ def view(analysis: Analysis, data_note: str, found: FromTrace | None = None, *, 
             prose(note) for note in (hardware.against(analysis), hardware.ceilings_line(analysis)) if note
         ),
         roofline=roofline(analysis),
+        narrow_roofline=roofline(analysis, NARROW),
         modules=module_section(analysis),
         measured=tuple(measured_operators(shown)) if shown is not None else (),
         memory=measured_memory(shown) if shown is not None else (),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import xml.etree.ElementTree as tree
 
@@ -13,6 +14,7 @@ from analyzer.page import hardware
 from analyzer.page.words.shapes import shapes
 from analyzer.report import html, markdown, svg, text
 from analyzer.report.drawing.roofline import roofline
+from analyzer.report.drawing.shapes import NARROW
 from analyzer.units import rate
 from hardware_worlds import explained, products
 
@@ -102,6 +104,22 @@ def test_unknown_peaks_give_rates_and_say_so(known: Analysis) -> None:
     drawing = roofline(unknown)
     assert drawing is not None
     assert "roof" not in re.findall(r'class="(\w+)', drawing.body)
+
+
+def test_a_telephone_has_a_roofline_of_its_own_width(known: Analysis) -> None:
+    drawing = roofline(known, NARROW)
+    assert drawing is not None
+    assert drawing.width == NARROW
+    places = [float(x) for x in re.findall(r'cx="([\d.]+)"', drawing.body)]
+    assert places
+    assert max(places) < NARROW
+    marks = [float(x) for x in re.findall(r'class="quiet middle" x="([\d.]+)" y="336"', drawing.body)]
+    # A power of ten takes up to 42 px as text.
+    assert all(after - before > 42 for before, after in itertools.pairwise(marks))
+    wide = roofline(known)
+    assert wide is not None
+    assert wide.label == drawing.label
+    assert 'class="narrow"' in html.render(known)
 
 
 def test_a_doubtful_operator_has_no_dot(known: Analysis) -> None:
