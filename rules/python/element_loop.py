@@ -10,10 +10,10 @@ that 256 times, and once more for every op in the backward pass; one op on the w
 
 ## How it is measured
 Run lengths of repeated op names (units of up to 16 ops) under one parent, outside loader and optimizer. Turns that begin with
-`select` may differ by a branch, where twenty or more are of few kinds. The backward pass is added by the ops' sequence numbers,
-with what the engine does from one of its nodes to the next. The cost is the device-idle time in the loop; on a CPU-only trace its
-whole time, where a mean op takes less than 20 us (longer ones compute something that a batched op has to compute as well). The
-saving is the cost times `1 - 1/n` for n repetitions. Unit: nanoseconds.
+`select` or `eq` may differ by a branch, where twenty or more are of few kinds. The backward pass is added by the ops' sequence
+numbers, with what the engine does from one of its nodes to the next. The cost is the device-idle time in the loop; on a CPU-only
+trace its whole time, where a mean op takes less than 20 us (longer ones compute something that a batched op has to compute as
+well). The saving is the cost times `1 - 1/n` for n repetitions. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -134,6 +134,18 @@ _GROUPS = Advice(
 )
 
 
+_CLASSES = Advice(
+    "diff",
+    "-loss = 0\n-for c in range(n):\n-    mask = target == c\n-    if mask.any():\n"
+    "-        loss = loss + F.cross_entropy(output[mask], target[mask])\n"
+    '+each = F.cross_entropy(output, target, reduction="none")\n'
+    "+total = each.new_zeros(n).index_add_(0, target, each)\n"
+    "+many = each.new_zeros(n).index_add_(0, target, torch.ones_like(each))\n"
+    "+loss = (total / many.clamp(min=1)).sum()",
+    "Where each turn takes what belongs to one class, as `eq` and `index` suggest: every loss once, then the mean of each class.",
+)
+
+
 _TAKES_ROWS = {"aten::index", "aten::index_select"}
 _REDUCES = {"aten::sum", "aten::mean", "aten::amax", "aten::max"}
 _NEIGHBOURS = Advice(
@@ -149,7 +161,7 @@ _NEIGHBOURS = Advice(
 
 def _of_samples(loop: Loop) -> bool:
     """Whether each turn takes the loss of one sample, which no other turn needs."""
-    return any("cross_entropy" in name or "nll_loss" in name for name in loop.unit)
+    return any("cross_entropy" in name or "nll_loss" in name for name in loop.unit + loop.in_some_turns)
 
 
 def _adds_rows_up(unit: tuple[str, ...]) -> bool:
@@ -197,7 +209,10 @@ def _fix(facts: Facts, loop: Loop) -> tuple[Advice, ...]:
 
 def _at_once(loop: Loop) -> tuple[Advice, ...]:
     names = " ".join(loop.unit)
+    masks = {"aten::eq", "aten::index"} <= {*loop.unit, *loop.in_some_turns}
     if _of_samples(loop):
+        if masks:
+            return (_CLASSES,)
         return (
             Advice(
                 "diff",
@@ -207,7 +222,7 @@ def _at_once(loop: Loop) -> tuple[Advice, ...]:
                 'The mean over the batch is the default; `reduction="none"` gives one loss per sample, to weight or to sort.',
             ),
         )
-    if {"aten::eq", "aten::index"} <= set(loop.unit):
+    if masks:
         return (_GROUPS, _whole_tensor(loop))
     if _adds_rows_up(loop.unit):
         return (_NEIGHBOURS, _whole_tensor(loop))

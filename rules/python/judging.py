@@ -62,20 +62,22 @@ def saving_of(facts: Facts, loop: Loop) -> Saving:
     return with_kernels(facts, saving, loop.spans, loop.avoidable_ratio)
 
 
-def sequence(loop: Loop) -> str:
-    """The repeated ops as text: `select, mul, add`."""
-    names = [name.removeprefix("aten::") for name in loop.unit[:_SHOWN_OPS]]
-    return ", ".join(names) + (", ..." if len(loop.unit) > _SHOWN_OPS else "")
-
-
 def what(facts: Facts, loop: Loop) -> str:
     """How often it repeats, where, and what it takes."""
     backward = loop.backward.total_ns
     also = f" and {duration(facts.steps.per_step(backward))} in its backward pass" if backward else ""
     same = "much the same" if loop.varies else "the same"
+    some = f", in some turns also `{_listed(loop.in_some_turns)}`," if loop.in_some_turns else ""
     return (
-        f"{same} {count(len(loop.unit), 'op')} (`{sequence(loop)}`) run {_how_often(facts, loop)} {_WHERE[loop.phase]}, "
+        f"{same} {count(len(loop.unit), 'op')} (`{_listed(loop.unit)}`){some} run {_how_often(facts, loop)} {_WHERE[loop.phase]}, "
         f"which takes {duration(facts.steps.per_step(loop.forward.total_ns))}{also} of {facts.steps.each} on the host"
+    )
+
+
+def _listed(ops: tuple[str, ...]) -> str:
+    """Ops as text: `select, mul, add`."""
+    return ", ".join(name.removeprefix("aten::") for name in ops[:_SHOWN_OPS]) + (
+        ", ..." if len(ops) > _SHOWN_OPS else ""
     )
 
 

@@ -30,8 +30,8 @@ __all__ = ["Loop", "find_loops", "may_be_the_steps"]
 MIN_REPEATS = 10
 # With a branch in it a loop is told by how few kinds of turns there are, which takes more of them.
 MIN_VARYING_REPEATS = 20
-# What a turn of such a loop begins with: one element of a tensor.
-_TURN = "aten::select"
+# What a turn of such a loop begins with: one element of a tensor, or the mask of one class, sample or box: `target == c`.
+_TURNS = ("aten::select", "aten::eq")
 # Ops that take one element or a part of a tensor, and those that write one.
 _INDEXING = re.compile(
     r"aten::(?:select|slice|narrow|index|index_select|index_put_?|_index_put_impl_|unbind|split|take|gather)$"
@@ -67,8 +67,10 @@ def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:
     names = distinct_texts(tree.frame["name"])
     runs = repeated_runs(codes, group, min_repeats=MIN_REPEATS)
     runs = runs.assign(length=runs["period"] * runs["repeats"], shown=runs["first"], varies=False)
-    branching = _with_branches(codes, group, names, runs)
-    runs = pd.concat([runs, branching], ignore_index=True) if len(branching) else runs
+    for turn in _TURNS:
+        branching = _with_branches(codes, group, names, runs, turn)
+        if len(branching):
+            runs = pd.concat([runs[~_inside(runs, branching)], branching], ignore_index=True)
     if not len(runs):
         return ()
     runs["step"] = step[runs["first"].to_numpy()]
@@ -120,7 +122,7 @@ def _joined(
         for places in of_unit.values()
     ]
     for ops, places in sorted(groups, key=lambda one: (not varies[one[1][0]], -len(one[0]), one[1][0])):
-        phase, turns = phase_of(places[0]), names[codes[int(first[places[0]])]] == _TURN
+        phase, turns = phase_of(places[0]), names[codes[int(first[places[0]])]] in _TURNS
         larger = [one for one in found if turns and one[1] == phase and ops <= one[0] and varies[one[2][0]]]
         if larger:
             larger[0][2].extend(places)
@@ -135,9 +137,11 @@ def _as_written(codes: Int64Array, runs: pd.DataFrame) -> list[int]:
     return [int(code) for code in codes[shown : shown + period]]
 
 
-def _with_branches(codes: Int64Array, group: Int64Array, names: list[str], runs: pd.DataFrame) -> pd.DataFrame:
+def _with_branches(
+    codes: Int64Array, group: Int64Array, names: list[str], runs: pd.DataFrame, turn: str
+) -> pd.DataFrame:
     """Loops through a tensor whose turns differ by a branch, beside the runs found already; none that hold a layer's op."""
-    begins = np.array([name == _TURN for name in names], dtype=bool)[codes]
+    begins = np.array([name == turn for name in names], dtype=bool)[codes]
     found = varying_runs(codes, group, begins, min_repeats=MIN_VARYING_REPEATS)
     others = np.array([LAYER.match(name) is not None or _ENGINE.match(name) is not None for name in names], dtype=bool)
     edges = np.zeros(len(codes) + 1, dtype=np.int64)
@@ -148,6 +152,14 @@ def _with_branches(codes: Int64Array, group: Int64Array, names: list[str], runs:
     first, length = found["first"].to_numpy(), found["length"].to_numpy()
     mine: pd.DataFrame = found[before[first + length] - before[first] <= length // 2].assign(varies=True)
     return mine
+
+
+def _inside(runs: pd.DataFrame, larger: pd.DataFrame) -> BoolArray:
+    """Which runs are turns of a larger one that happen to be alike, shape (len(runs),)."""
+    first, end = larger["first"].to_numpy(), (larger["first"] + larger["length"]).to_numpy()
+    at = np.searchsorted(first, runs["first"].to_numpy(), side="right") - 1
+    held: BoolArray = (at >= 0) & ((runs["first"] + runs["length"]).to_numpy() <= end[np.maximum(at, 0)])
+    return held
 
 
 def _sequence(steps: Steps, tree: HostTree) -> tuple[Int64Array, Int64Array, Int64Array]:
@@ -205,9 +217,16 @@ def _loop(
     start, end = tree.frame["start_ns"].to_numpy(), tree.frame["end_ns"].to_numpy()
     starts, ends = start[rows[first]], end[rows[first + length - 1]]
     split = [names[codes[at - 1]] for at in first.tolist() if at > 0]
+    varies = bool(runs["varies"].any())
+    some = (
+        tuple(names[code] for code in dict.fromkeys(codes[position].tolist()) if names[code] not in unit)
+        if varies
+        else ()
+    )
     return Loop(
         unit=unit,
-        indexed=_takes_elements(unit) or any(_SPLITTING.match(text) for text in split),
+        in_some_turns=some,
+        indexed=_takes_elements(unit + some) or any(_SPLITTING.match(text) for text in split),
         of_layers=any(LAYER.match(text) for text in unit),
         phase=phase,
         repeats=int(runs["repeats"].sum()),
@@ -218,7 +237,7 @@ def _loop(
         backward=backward.of(members, run),
         ops=len(members),
         op_ns=int((end[members] - start[members]).sum()),
-        varies=bool(runs["varies"].any()),
+        varies=varies,
     )
 
 

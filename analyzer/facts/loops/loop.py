@@ -30,6 +30,8 @@ class Loop(msgspec.Struct, frozen=True):
         ops: Ops directly in the runs.
         op_ns: Time inside these ops.
         varies: Whether turns are not all alike: a branch in the loop. `unit` is the commonest turn then.
+        in_some_turns: Names of the ops that other turns have and the commonest has not, in the order in which they come. The
+            commonest turn of a loop over masks may be the one that finds nothing to take.
     """
 
     unit: tuple[str, ...]
@@ -45,6 +47,7 @@ class Loop(msgspec.Struct, frozen=True):
     ops: int
     op_ns: int
     varies: bool = False
+    in_some_turns: tuple[str, ...] = ()
 
     @property
     def spans(self) -> IntervalSet:

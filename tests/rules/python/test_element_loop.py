@@ -135,7 +135,7 @@ def branching(*, turns: int = 40, unlike: bool = False, layer: str = "aten::div"
 
 def test_a_branch_in_the_loop_does_not_hide_it() -> None:
     found = judged(RULE, branching())
-    assert "much the same 3 ops (`select, div, sub`) run 39 times" in found.finding.why
+    assert "much the same 3 ops (`select, div, sub`), in some turns also `flip`, run 39 times" in found.finding.why
     assert found.confidence is Confidence.MEDIUM
     # 39 turns that have one behind them, of 60 us; 18 of them take 20 us more.
     loop = 3 * (39 * 60 + 18 * 20) * (1 - 1 / 39)
@@ -158,6 +158,39 @@ def test_a_loop_whose_branches_differ_between_steps_is_told_once(rare: str) -> N
         builder.op("aten::linear", when, at + STEP - when)
     assert len(Facts(builder.trace()).loops.found) == 1
     assert run(RULE, builder).state is State.FIRED
+
+
+def masked(*, unlike: bool = False, layer: str | None = None) -> TraceBuilder:
+    """Steps of 10 ms with a loss for each of 60 classes: a mask, and what it takes where it holds some; or all turns differ."""
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        builder.op("aten::linear", at, 900, **{"Sequence number": number * 1_000})
+        when = at + 1_000.0
+        for turn in range(60):
+            taken = ("aten::index", "aten::index", layer or "aten::cross_entropy_loss", "aten::add")
+            more = (f"aten::made_up_{turn}",) if unlike else taken if turn % 5 in (1, 2) else ()
+            for name in ("aten::eq", "aten::any", *more):
+                builder.op(name, when, 13)
+                when += 15
+        node = "autograd::engine::evaluate_function: AddmmBackward0"
+        builder.op(node, at + 9_000, 500, **{"Sequence number": number * 1_000})
+    return builder
+
+
+def test_a_loss_class_by_class_is_one_loop_whichever_classes_are_there() -> None:
+    found = judged(RULE, masked())
+    # 59 turns that have one behind them, of two ops; 24 of them take four more.
+    assert "run 59 times in a row between the model's last layer and the backward pass" in found.finding.why
+    loop = 3 * (59 * 2 + 24 * 4) * 15 * (1 - 1 / 59)
+    assert found.finding.saving.total_ns == pytest.approx(loop * 1_000, rel=0.01)
+    assert "index_add_" in found.finding.fix[0].code
+
+
+def test_masks_before_layers_and_masks_without_a_pattern_are_no_loop() -> None:
+    assert run(RULE, masked(unlike=True)).state is State.CLEAR
+    assert run(RULE, masked(layer="aten::linear")).state is State.CLEAR
 
 
 def test_values_that_each_turn_reads_are_read_once() -> None:
