@@ -114,7 +114,8 @@ def verdict(
     # Without a device the optimizer's time is among the compute.
     own_cores = not has_device and waterfall.get("optimizer", 0) > 0
     if compute >= COMPUTE_RATIO or (compute >= _COMPUTE_HALF and ratio < BOUND_RATIO):
-        return Verdict(bound_by="compute", ratio=compute, text=_compute_text(compute, updates=own_cores))
+        optimizer = waterfall["optimizer"] / total if own_cores else None
+        return Verdict(bound_by="compute", ratio=compute, text=_compute_text(compute, optimizer))
     # Host work between launches, with a filled queue, is a loss, but not launches that cannot keep up.
     names_it = largest != "launch" or not queued
     losses, sentences = _words(waterfall, waits, ratios)
@@ -199,9 +200,13 @@ def _grouped(
     return ratios
 
 
-def _compute_text(ratio: float, *, updates: bool) -> str:
+def _compute_text(ratio: float, optimizer: float | None) -> str:
+    """The sentence; without a device it names the optimizer (None with one), and its share where that is the larger part."""
     text = _SENTENCES["compute"].format(share=share(ratio))
-    return text.replace("the model itself is", "the model and its optimizer are") if updates else text
+    if optimizer is None:
+        return text
+    alone = f", the optimizer alone {share(optimizer)}" if optimizer > _COMPUTE_HALF * ratio else ""
+    return f"{text.replace('the model itself is', 'the model and its optimizer are').removesuffix('.')}{alone}."
 
 
 def _text(sentence: str, *, has_device: bool) -> str:

@@ -92,6 +92,11 @@ def test_cpu_only_the_optimizer_computes() -> None:
     assert found.text == "Compute-bound: the model and its optimizer are 90 % of the step."
 
 
+def test_cpu_only_an_optimizer_that_is_most_of_it_is_named() -> None:
+    found = verdict({"compute": 15, "optimizer": 83, "python": 2}, has_device=False)
+    assert found.text == ("Compute-bound: the model and its optimizer are 98 % of the step, the optimizer alone 83 %.")
+
+
 @pytest.mark.parametrize("cause", CAUSES)
 @pytest.mark.parametrize("has_device", [True, False])
 def test_a_sentence_for_every_cause(cause: str, has_device: bool) -> None:
