@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import msgspec
 import numpy as np
+import pandas as pd
 
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.precision import first_tensor_type
@@ -31,12 +33,14 @@ class CpuWork(msgspec.Struct, frozen=True):
     Args:
         matrix: Time in matrix multiplications and convolutions.
         single: The part of it that is known to work on 32-bit floats.
+        double: The part of it that is known to work on 64-bit floats.
         reorder: Time in changing between plain and oneDNN layouts.
         typed: Whether input types were recorded for the matrix work.
     """
 
     matrix: IntervalSet
     single: IntervalSet
+    double: IntervalSet
     reorder: IntervalSet
     typed: bool
 
@@ -49,10 +53,11 @@ def cpu_work(trace: Trace, steps: Steps, host: HostFacts) -> CpuWork:
     matrix = here & named(lambda name: _MATRIX.match(name) is not None)
     reorder = here & named(lambda name: _REORDER.match(name) is not None)
     types = ops["input_types"]
-    single = matrix & matching(types, lambda text: first_tensor_type(text) == "float")
+    single, double = matrix & _of_type(types, "float"), matrix & _of_type(types, "double")
     return CpuWork(
         _spans(trace, steps, matrix),
         _spans(trace, steps, single),
+        _spans(trace, steps, double),
         _spans(trace, steps, reorder),
         bool(types.notna().to_numpy()[matrix].any()),
     )
@@ -96,6 +101,11 @@ def longest_op(trace: Trace, steps: Steps, host: HostFacts, *, products: bool = 
             return None
     name = str(total.idxmax())
     return OwnTime(name, int(total.max()), _MATRIX.match(name) is not None)
+
+
+def _of_type(types: pd.Series[Any], kind: str) -> BoolArray:
+    """Ops whose first tensor is of a type."""
+    return matching(types, lambda text: first_tensor_type(text) == kind)
 
 
 def _spans(trace: Trace, steps: Steps, rows: BoolArray) -> IntervalSet:
