@@ -77,6 +77,17 @@ def _enclosing(depth: Int64Array, begins: Int64Array, ends: Int64Array) -> Int64
     return places
 
 
+def own_ns(time_ns: Int64Array, parent: Int64Array) -> Int64Array:
+    """What each span takes without the spans inside it.
+
+    Args:
+        time_ns: What each takes with them, shape (n,).
+        parent: Row of the enclosing span, or the row itself for an outermost one, shape (n,).
+    """
+    inner = parent != np.arange(len(parent))
+    return time_ns - np.bincount(parent[inner], weights=time_ns[inner], minlength=len(time_ns)).astype(np.int64)
+
+
 def outer_first_per_thread(thread: Int64Array, start_ns: Int64Array, end_ns: Int64Array) -> Int64Array:
     """Rows by thread and start, of those that start together the longest first.
 

@@ -43,8 +43,9 @@ At most the pauses. torchtitan gains 1.5 % with 512 GPUs; nanochat had pauses of
 
 ## When it is wrong
 Inferred pauses are possible ones only: an operating system that gives the CPU to another process looks the same. Where
-`advisor collect` saw that the thread had no core for as long, the rule cannot tell. A program that makes circular garbage with
-tensors in it needs the collector to free them.
+`advisor collect` saw that the thread had no core for as long, the rule cannot tell, nor where ops, in which no collection
+runs, stood still about as often as Python between them. A program that makes circular garbage with tensors in it needs the
+collector to free them.
 
 ## Thresholds
 - `min_ratio`: share of the used steps inside pauses from which the rule fires.
@@ -83,6 +84,8 @@ META = RuleMeta(
     measured=True,
     outside=("collector",),
 )
+# Stalls are few: by chance Python between the ops has twice its part of them.
+_BY_CHANCE = 2
 _RECORD = "`advisor collect`"
 _BY_HAND = "with_stack=True, experimental_config=torch._C._profiler._ExperimentalConfig(record_python_gc_info=True)"
 
@@ -109,6 +112,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"the thread had no core for {lacked} of the steps, which is silence as well; record on a quiet machine"
         )
         return
+    stalled = facts.time.stalled_ops
+    if not recorded and _as_often(facts, time):
+        yield cannot_tell(
+            f"{count(stalled.count, 'op')} took {duration(stalled.stalled_ns)} longer than in other steps, and no collection runs "
+            "inside one: the thread may have had no core, which is silence too; record on a quiet machine"
+        )
+        return
     yield Finding(
         why=_why(facts, time, longest, recorded=recorded),
         saving=Saving(claims=time, basis="the pauses in the recorded steps"),
@@ -128,6 +138,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         capped_because="no pass of the collector was recorded",
         title=None if recorded else "Possible garbage collector pauses",
     )
+
+
+def _as_often(facts: Facts, silent: IntervalSet) -> bool:
+    """Whether ops stand still as often as Python between them, or as long for the time that they take."""
+    stalled = facts.time.stalled_ops
+    between = stalled.expected_ns(facts.time.waterfall.owned("python").total_ns)
+    return len(silent) <= stalled.count or silent.total_ns <= _BY_CHANCE * between
 
 
 def _why(facts: Facts, time: IntervalSet, longest: int, *, recorded: bool) -> str:

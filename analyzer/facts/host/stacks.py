@@ -19,7 +19,7 @@ from analyzer.facts.recording.second_pass import places
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
-from analyzer.spans.nesting import nest
+from analyzer.spans.nesting import nest, own_ns
 from analyzer.spans.open_spans import OpenSpans
 from traces.trace import Trace
 
@@ -272,8 +272,7 @@ class Stacks:
             return []
         overlap = time.overlap_with(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
         parent = frame["parent"].to_numpy()
-        nested = parent != np.arange(len(frame))
-        own = overlap - np.bincount(parent[nested], weights=overlap[nested], minlength=len(frame)).astype(np.int64)
+        own = own_ns(overlap, parent)
         mine = (frame["thread"] == thread).to_numpy()
         if whole:
             mine = mine & time.contains(frame["start_ns"].to_numpy()) & time.contains(frame["end_ns"].to_numpy() - 1)

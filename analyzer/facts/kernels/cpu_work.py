@@ -15,6 +15,7 @@ from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import matching
+from analyzer.spans.nesting import own_ns
 from traces.trace import Trace
 
 # The ops that do the multiplying themselves, not those that call them.
@@ -86,10 +87,8 @@ def longest_op(trace: Trace, steps: Steps, host: HostFacts, *, products: bool = 
         host: What the threads of the host do.
         products: Whether ops that multiply matrices count.
     """
-    ops, parent = trace.ops, host.ops.parent
-    dur = ops["dur_ns"].to_numpy(np.int64)
-    inner = parent != np.arange(len(parent))
-    own = dur - np.bincount(parent[inner], weights=dur[inner], minlength=len(dur)).astype(np.int64)
+    ops = trace.ops
+    own = own_ns(ops["dur_ns"].to_numpy(np.int64), host.ops.parent)
     here = (ops["thread"] == host.main_thread).to_numpy(dtype=bool)
     here = here & steps.host_window.contains(ops["start_ns"].to_numpy())
     if not here.any():

@@ -26,6 +26,7 @@ from analyzer.facts.time.kernel_reach import kernel_reach_ratio
 from analyzer.facts.time.launch_bound import UsualLaunch, launch_bound, starved_gaps, usual_launch
 from analyzer.facts.time.launched_in import LaunchedIn, launched_in
 from analyzer.facts.time.pauses import Pauses, known_activity, pauses
+from analyzer.facts.time.stalled_ops import StalledOps, stalled_ops
 from analyzer.facts.time.unsteady import Unsteady, unsteady
 from analyzer.facts.time.waterfall import Waterfall, device_waterfall, host_waterfall, unexplained
 from analyzer.spans.intervals import EMPTY, IntervalSet
@@ -153,6 +154,11 @@ class TimeFacts(Section):
         return pauses(
             self.trace, self._recording, self._device, self._steps, self._host, self.idle, self.waterfall, waiting
         )
+
+    @fact
+    def stalled_ops(self) -> StalledOps:
+        """Short ops that stood still, as they do where other programs have the core."""
+        return stalled_ops(self._steps, self._host)
 
     def known_activity(self, time: IntervalSet) -> str | None:
         """What frames or ranges say a pause is, in one word; None where they say nothing."""

@@ -58,6 +58,36 @@ def test_what_happens_in_every_step_is_no_collection() -> None:
     assert run(RULE, world(recorded=False, slow=(0, 1, 2, 3, 4, 5))).state is State.CLEAR
 
 
+def stalling(*, stalls: tuple[int, ...], by: float = 15_000, function: str = "aten::relu") -> TraceBuilder:
+    """Six steps of 100 ms, one with a silence of 20 ms; in `stalls` an op of 1 ms takes longer."""
+    builder = TraceBuilder(None)
+    for number in range(6):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        silence, stall = 20_000 if number == 3 else 0, by if number in stalls else 0
+        builder.op(function, at, 1_000 + stall)
+        builder.op("aten::linear", at + 1_000 + stall, 40_000)
+        rest = at + 41_000 + stall + silence
+        builder.op("aten::linear", rest, at + STEP - rest)
+    return builder
+
+
+def test_silence_on_a_machine_on_which_ops_stand_still_is_no_pause() -> None:
+    result = run(RULE, stalling(stalls=(1,)))
+    assert result.state is State.CANNOT_TELL
+    assert "1 op took 15 ms longer than in other steps, and no collection runs inside one" in result.reason
+    assert run(RULE, stalling(stalls=())).state is State.FIRED
+
+
+def test_what_an_op_does_in_most_steps_and_a_little_more_is_no_stall() -> None:
+    assert run(RULE, stalling(stalls=(0, 1, 2, 3, 4))).state is State.FIRED
+    assert run(RULE, stalling(stalls=(1,), by=9_000)).state is State.FIRED
+
+
+def test_a_function_of_the_users_own_holds_python() -> None:
+    assert run(RULE, stalling(stalls=(1,), function="MyFunction")).state is State.FIRED
+
+
 @pytest.mark.parametrize(("pause", "state"), [(11_900, State.CLEAR), (12_100, State.FIRED)])
 def test_boundary(pause: float, state: State) -> None:
     assert run(RULE, world(pause=pause)).state is state
