@@ -9,14 +9,24 @@ from textual.content import Content
 from analyzer.page.job import JobPage, RankBar
 from analyzer.tui.look.glyphs import Glyphs
 
-_BAR = 24
 _STEPS = 16
+# Of a line, beside the bar and the steps: the rank, how long it waits, whether it is late.
+_WORDS = 44
+_SHORTEST, _LONGEST = 12, 56
 
 
-def rank_lines(page: JobPage, glyphs: Glyphs) -> list[Content]:
-    """A line for each rank of the page, in its order."""
+def rank_lines(page: JobPage, width: int, glyphs: Glyphs) -> list[Content]:
+    """A line for each rank of the page, in its order.
+
+    Args:
+        page: The job.
+        width: Cells of a line; the bars take what the words leave.
+        glyphs: How to draw.
+    """
     heat = {row.rank: row.ratios for row in page.heat}
-    return [_line(bar, heat.get(bar.rank, ()), glyphs) for bar in page.bars]
+    steps = min(max((len(ratios) for ratios in heat.values()), default=0), _STEPS)
+    room = min(max(width - _WORDS - steps, _SHORTEST), _LONGEST)
+    return [_line(bar, heat.get(bar.rank, ()), room, glyphs) for bar in page.bars]
 
 
 def about(page: JobPage, glyphs: Glyphs) -> Content:
@@ -49,15 +59,15 @@ def _marks(glyphs: Glyphs) -> tuple[str, str, str]:
     return glyphs.bar, glyphs.patterns["communication"], "/"
 
 
-def _line(bar: RankBar, ratios: Sequence[float], glyphs: Glyphs) -> Content:
+def _line(bar: RankBar, ratios: Sequence[float], room: int, glyphs: Glyphs) -> Content:
     work, move, wait = _marks(glyphs)
-    cells = [round(_BAR * ratio) for ratio in (bar.work_ratio, bar.move_ratio, bar.wait_ratio)]
+    cells = [round(room * ratio) for ratio in (bar.work_ratio, bar.move_ratio, bar.wait_ratio)]
     pieces = [
         (f" rank {bar.rank:<4} ", "bold" if bar.late else ""),
         (work * cells[0], "$cause-compute"),
         (move * cells[1], "$cause-communication"),
         (wait * cells[2], "$sev-high"),
-        (" " * max(_BAR + 1 - sum(cells), 1), ""),
+        (" " * max(room + 1 - sum(cells), 1), ""),
         (f"waits {bar.waits:>7} of {bar.step:>7} ", ""),
         ("".join(_levels(ratios, glyphs)), "$sev-high"),
         ("  late" if bar.late else "", "bold $sev-high"),

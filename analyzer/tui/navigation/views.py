@@ -266,7 +266,8 @@ class Views(ExportActions, Acceptance, Applying, Base):
             )
             return
         page = job_page(self._opened.explained[self._shown].analysis.job)
-        self.push_screen(RanksScreen(self._opened.ranks, self._shown, page, self._glyphs), self._rank_chosen)
+        screen = RanksScreen(self._opened.ranks, self._shown, page, self._glyphs, self.size.width)
+        self.push_screen(screen, self._rank_chosen)
 
     def _rank_chosen(self, index: int | None) -> None:
         if index is not None and index != self._shown:

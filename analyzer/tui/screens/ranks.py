@@ -18,6 +18,9 @@ from analyzer.tui.draw.job import about, rank_lines
 from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.screens.menu import MenuScreen
 
+# As the styles have it: the box, its share of the screen, its borders and padding.
+_WIDEST, _SHARE, _FRAME = 116, 0.96, 6
+
 
 class RanksScreen(MenuScreen):
     """Answers with the place of the chosen rank.
@@ -27,14 +30,16 @@ class RanksScreen(MenuScreen):
         shown: The place of the rank on the screen.
         job: What is to be said of the job; None where only its ranks are known.
         glyphs: How to draw.
+        width: Columns of the terminal.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "dismiss", "Close", show=False, id="ranks.close", tooltip="Stay on this rank"),
     ]
 
-    def __init__(self, ranks: Sequence[RankRow], shown: int, job: JobPage | None, glyphs: Glyphs) -> None:
-        drawn = rank_lines(job, glyphs)[: len(ranks)] if job is not None else []
+    def __init__(self, ranks: Sequence[RankRow], shown: int, job: JobPage | None, glyphs: Glyphs, width: int) -> None:
+        inside = min(_WIDEST, int(_SHARE * width)) - _FRAME
+        drawn = rank_lines(job, inside, glyphs)[: len(ranks)] if job is not None else []
         lines = drawn if len(drawn) == len(ranks) else [_line(row) for row in ranks]
         super().__init__(job.title if job is not None else units.count(len(ranks), "rank"), "shows", lines, shown)
         self._job = job

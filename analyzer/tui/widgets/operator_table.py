@@ -130,7 +130,7 @@ class OperatorTable(FillingTable):
         for column in columns:
             figures += ["  ", _figure(row, column)]
             if largest is not None and column.title == "share":
-                drawn = bar(row.share, largest, BAR_WIDTH, "$quiet", self._glyphs)
+                drawn = bar(row.share, largest, BAR_WIDTH, "$cause-compute", self._glyphs)
                 figures += ["  ", drawn.pad_right(BAR_WIDTH - drawn.cell_length)]
         findings = ["  ", " ".join(row.findings[:2]).ljust(FINDINGS_WIDTH)] if named else []
         return Content.assemble(title, " " * (room - title.cell_length), *figures, *findings)
@@ -142,7 +142,7 @@ class OperatorTable(FillingTable):
         if group == "shape" and row.shape:
             return Content.assemble(name, " ", (line(row.shape, 400), "$quiet")).truncate(room, ellipsis=True)
         if len(name) > room:
-            name = name.replace(EVALUATES, "autograd: ", 1)
+            name = name.replace(EVALUATES, "autograd: ", 1).replace("aten::", "", 1)
         # Both ends tell names apart.
         return Content(safe.middle(name, room))
 

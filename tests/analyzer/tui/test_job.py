@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from analyzer.explain import Options
 from analyzer.job import explain_job
 from analyzer.ranks.files import encode
@@ -33,6 +35,18 @@ async def test_the_job_comes_first_and_a_rank_opens_as_its_own_report(app_for, t
         await settle(pilot)
         assert not isinstance(pilot.app.screen, RanksScreen)
         assert "Rank 1" not in text_of(pilot.app).split("Findings of")[0]
+
+
+@pytest.mark.parametrize(("size", "least"), [((60, 20), 12), ((80, 24), 20), ((120, 40), 48), ((200, 50), 48)])
+async def test_bars_take_the_room_that_words_leave(app_for, tmp_path, size, least):
+    async with running(app_for(opened(tmp_path)), size) as pilot:
+        rows = [line for line in text_of(pilot.app).splitlines() if " waits " in line and "rank" in line]
+        # On the smallest the verdict leaves room for one of them.
+        assert len(rows) == (1 if size[1] < 24 else 4)
+        bars = [sum(row.count(mark) for mark in "█▚/") for row in rows]
+        assert max(bars) >= least
+        # What stands behind them is not cut off.
+        assert all(" ms" in row.partition(" of ")[2] for row in rows)
 
 
 async def test_of_many_ranks_those_that_are_not_listed_are_counted(app_for, tmp_path):

@@ -267,6 +267,19 @@ async def test_names_of_the_backward_pass_are_told_apart(app_for, measured, monk
         assert "autograd: Thresho" in shown
 
 
+async def test_cut_names_lose_what_they_share_first(app_for, measured, monkeypatch):
+    name = "aten::cudnn_convolution_backward_weight"
+    rows = (OperatorRow(name, "", 1.0, 1000, 1000, 1000, 1000, 0.5, None),)
+    monkeypatch.setattr(Measured, "operators", lambda *_: rows)
+    async with running(app_for(measured), size=(90, 24)) as pilot:
+        await pilot.press("3")
+        await settle(pilot)
+        shown = text_of(pilot.app)
+        assert "aten::" not in shown
+        assert "cudnn_con" in shown
+        assert "weight" in shown
+
+
 async def test_an_empty_table_says_why_in_its_own_place(app_for, measured):
     async with running(app_for(measured)) as pilot:
         await pilot.press("3")
