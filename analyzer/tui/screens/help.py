@@ -31,7 +31,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("Esc", "back; clears the filter; never quits"),
         ("Tab", "next pane; on the timeline: the lanes, where arrows walk from event to event"),
         ("Space", "what if: the step with the ticked findings fixed"),
-        ("z", "maximise the pane, and back"),
+        ("z", "maximise the pane, and back; of the timeline the lanes, and all of an event"),
         ("!", "what to know before believing a figure"),
         ("x", "look no deeper: evidence of HolisticTraceAnalysis is not waited for"),
     )),
@@ -43,7 +43,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     )),
     ("Timeline", (
         ("t", "show the finding on the timeline"),
-        ("left right", "earlier, later"),
+        ("left right", "earlier, later; a click on a lane points at its event"),
         ("+ - 0", "nearer, farther, the whole step"),
         ("[ ]", "previous, next step"),
         ("f", "the finding that explains the gap"),
