@@ -10,6 +10,8 @@ from analyzer.page.step.waterfall import by_size, parts, slow_steps
 from analyzer.report.drawing.shapes import WIDTH, Drawing, cause_class, line, rect, text, width_of
 from analyzer.units import count, duration, share
 
+# A bar of few steps is no wider; then each has its time above it.
+_WIDEST = 84
 _BAR = 34
 _STEPS = 64
 MOST_STEPS = 240
@@ -40,7 +42,7 @@ def steps(analysis: Analysis) -> Drawing | None:
     if len(rows) < 2:
         return None
     top = max(row.dur_ns for row in rows) or 1
-    each = WIDTH / len(rows)
+    each = min(WIDTH / len(rows), _WIDEST)
     slow_ones = {row.step for row in slow_steps(analysis)}
     pieces = [line(0, 20 + _STEPS, WIDTH, 20 + _STEPS, "grid")]
     free = 0.0
@@ -51,17 +53,19 @@ def steps(analysis: Analysis) -> Drawing | None:
         kind = "drawn" if row.step == analysis.summary.representative_step and not slow else kind
         title = f"step {row.step}: {duration(row.dur_ns)}" + (f", left out: {row.reason}" if row.reason else "")
         pieces.append(rect(number * each + 1, 20 + _STEPS - height, max(each - 2, 0.8), height, kind, title))
+        if each == _WIDEST and not slow:
+            pieces.append(text((number + 0.5) * each, 14 + _STEPS - height, duration(row.dur_ns), "quiet middle"))
         label = f"{row.step}: {duration(row.dur_ns)}"
         middle = min(max((number + 0.5) * each, width_of(label) / 2), WIDTH - width_of(label) / 2)
         if slow and middle - width_of(label) / 2 >= free:
             pieces.append(text(middle, 14 + _STEPS - height, label, "middle strong"))
             free = middle + width_of(label) / 2 + 4
-    pieces += _ends(rows[0].step, rows[-1].step)
+    pieces += _ends(rows[0].step, rows[-1].step, each * len(rows))
     return Drawing(_STEPS + 40, "".join(pieces), _sentence(analysis))
 
 
-def _ends(first: int, last: int) -> Sequence[str]:
-    return [text(0, _STEPS + 36, f"step {first}", "quiet"), text(WIDTH, _STEPS + 36, f"step {last}", "quiet end")]
+def _ends(first: int, last: int, width: float) -> Sequence[str]:
+    return [text(0, _STEPS + 36, f"step {first}", "quiet"), text(width, _STEPS + 36, f"step {last}", "quiet end")]
 
 
 def _sentence(analysis: Analysis) -> str:

@@ -1,11 +1,15 @@
 """The picture: well-formed, self-contained, harmless."""
 
+import re
 import xml.etree.ElementTree as tree
 
+import msgspec
 import pytest
 
 import analyses
 from analyzer.report import svg
+from analyzer.report.drawing.waterfall import steps
+from analyzer.units import duration
 
 EXAMPLES = [
     analyses.example, analyses.healthy, analyses.cpu_only, analyses.no_steps, analyses.unusable, analyses.hostile,
@@ -55,3 +59,22 @@ def test_picture_names_verdict_causes_and_findings():
         "step 8",
     ):
         assert piece in words
+
+
+def test_bars_of_few_steps_are_narrow_and_bear_their_times() -> None:
+    analysis = analyses.example()
+    few = msgspec.structs.replace(analysis, steps=analysis.steps[:3])
+    drawing = steps(few)
+    assert drawing is not None
+    widths = [float(width) for width in re.findall(r'y="[\d.]+" width="([\d.]+)"', drawing.body)]
+    assert len(widths) == 3
+    assert max(widths) < 100
+    for row in few.steps:
+        assert duration(row.dur_ns) in re.sub("<title>.*?</title>", "", drawing.body)
+    row = analysis.steps[0]
+    many = msgspec.structs.replace(
+        analysis, steps=tuple(msgspec.structs.replace(row, step=number) for number in range(40))
+    )
+    crowded = steps(many)
+    assert crowded is not None
+    assert duration(row.dur_ns) not in re.sub("<title>.*?</title>", "", crowded.body)
