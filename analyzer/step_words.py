@@ -18,7 +18,8 @@ Noun = Literal["step", "request", "recording"]
 # Each with what it becomes where everything recorded is taken as one; a request's are the same with its noun.
 _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\bper used step\b"), "in the recording"),
-    (re.compile(r"\bin \d+ steps?\b"), "in the recording"),
+    (re.compile(r"\b[Ii]n (?:[\d,]+ of )?[\d,]+ steps?\b"), "in the recording"),
+    (re.compile(r"\bthe recorded steps\b"), "the recording"),
     (re.compile(r"\ball used steps\b"), "the recording"),
     (re.compile(r"\bthe used steps?\b"), "the recording"),
     (re.compile(r"\bthe steps?\b(?! themselves)"), "the recording"),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 from analyzer.units import share
+from rules.device_words import graphs
 from rules.framework_words import accumulated, compiled_model, replayed
 
 # Twice the batch needs at most twice the memory: activations are at most what is allocated (as ME005).
@@ -155,8 +156,8 @@ def replay_as_graph(facts: Facts) -> Advice:
         return Advice(
             "diff",
             said,
-            "The engine's own CUDA graphs: one launch for the kernels of a pass that decodes. Prefills, and batches larger than "
-            "those captured, are launched one by one all the same.",
+            f"The engine's own {graphs(facts)}: one launch for the kernels of a pass that decodes. Prefills, and batches larger "
+            "than those captured, are launched one by one all the same.",
         )
     if older_than(facts, (2, 0)):
         return capture_by_hand(facts)

@@ -44,8 +44,10 @@ _OF_ONE_OP = 0.9
 _PRODUCT = re.compile(
     r"aten::_?(?:(?:add|b|baddb|addb|scaled_)?mm|linear|matmul|(?:cudnn_|miopen_)?convolution\w*|\w+attention\w*)$"
 )
-# Instances of one template: `void at::native::name<...>(...)`.
-_FUNCTION = re.compile(r"(?:void )?((?:[\w~]+::|\(anonymous namespace\)::)*)([\w$]+)")
+# Instances of one template: `void at::native::name<...>(...)`; cuBLAS returns a type that is a template itself.
+_FUNCTION = re.compile(
+    r"(?:void |std::enable_if<[^>]*>::type )?((?:[\w~]+::|\(anonymous namespace\)::)*?)((?:\w+::(?=[kK]ernel\b))?[\w$]+)(?!\w*::)"
+)
 
 
 def what_computes(facts: Facts) -> str:

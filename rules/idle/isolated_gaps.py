@@ -12,7 +12,7 @@ Gaps between device work (on a CPU-only trace: between ops) of at least 50 ms an
 of the used steps, at least 60 % of which are the host's own work. Gaps with the profiler's own work inside are left out, and so
 are those before the first and after the last kernel. Their sum as a share of the used steps counts. Unit: nanoseconds. What the
 program does there is told by stacks and ranges; without them, copies of at least 64 MiB to the host in just these steps are told as
-what a checkpoint begins with.
+what a checkpoint begins with. Where no line is the user's, the function of a library that holds most of it is named.
 
 ## Example
 Slow:
@@ -62,10 +62,12 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share, size
 from rules.commands import collect
 from rules.idle.pausing import fixes
 from rules.place import line_of, location, named
+from rules.python.called import by_library, of_library
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -84,12 +86,15 @@ META = RuleMeta(
 )
 
 
-def _any(facts: Facts) -> Advice:
-    return Advice(
-        "text",
-        "Do less often, or beside the loop, what stops it here.",
-        f"Record with `with_stack=True` (`{collect(facts, '--stacks')}`) to see which function it is.",
+def _any(facts: Facts, time: IntervalSet, *, placed: bool) -> Advice:
+    """What to do about a stop of whatever kind; where a function of a library holds most of it, that one is looked at."""
+    by = None if placed else by_library(facts, time)
+    if by is not None:
+        return by
+    note = (
+        "" if placed else f"Record with `with_stack=True` (`{collect(facts, '--stacks')}`) to see which function it is."
     )
+    return Advice("text", "Do less often, or beside the loop, what stops it here.", note)
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -123,16 +128,20 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     line = line_of(facts, time)
     seen = facts.steps.count_with(time)
     what = f" for {kind}" if kind else ""
+    where = named(line) if line is not None else of_library(facts, time)
     who = "the GPU idles" if facts.device.main is not None else "no op runs"
     yield Finding(
         why=(
-            f"In {seen} of {count(facts.steps.count, 'step')} the program stops{what}{named(line)}: {who} for "
+            f"In {seen} of {count(facts.steps.count, 'step')} the program stops{what}{where}: {who} for "
             f"{duration(time.total_ns)} in all ({share(ratio)} of the recorded steps).{_likely(state)}"
         ),
         saving=Saving(
             claims=time, basis="the gaps in the recorded steps; over a run it depends on how often they come"
         ),
-        fix=(*fixes(facts, kind or ("saving" if state is not None else "")), _any(facts)),
+        fix=(
+            *fixes(facts, kind or ("saving" if state is not None else "")),
+            _any(facts, time, placed=line is not None),
+        ),
         verify="Record again over the same steps: the long gaps should be gone.",
         steps_seen=seen,
         confidence=Confidence.HIGH if kind else Confidence.LOW if state is None else Confidence.MEDIUM,

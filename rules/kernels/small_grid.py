@@ -28,7 +28,8 @@ loader = DataLoader(dataset, batch_size=64)
 
 ## Fix
 1. A larger batch, with the learning rate scaled along, as far as memory allows. Not where most of that time is gradients of weights
-   by kernels with a block for so many weights: each adds up all samples, and more of them make it longer.
+   by kernels with a block for so many weights: each adds up all samples, and more of them make it longer. Attention of few tokens
+   over long texts: more splits of keys and values.
 2. Fewer, larger kernels: `torch.compile`, batched products instead of a loop of small ones.
 3. Independent small kernels on several streams, or several models at once (`torch.vmap`).
 
@@ -93,6 +94,17 @@ META = RuleMeta(
 # Gradients of weights whose kernels give each block some weights and all samples: of a norm's scale and shift
 # (layer_norm_kernel.cu, group_norm_kernel.cu), of depthwise convolutions (DepthwiseConv2d.cu).
 _ADDS_UP_SAMPLES = re.compile(r"GammaBeta|conv_depthwise\w*_grad_weight")
+# Attention of one token over a long cache, which several blocks share: SGLang's and vLLM's Triton kernels (`decode_attention.py`),
+# FlashAttention's and FlashInfer's.
+_SPLITS_THE_CACHE = re.compile(
+    r"_fwd_(?:grouped_)?kernel_stage1|kernel_unified_attention_3d|splitkv|split_kv|BatchDecodeWith|paged_attention_v2"
+)
+_SPLITS = Advice(
+    "text",
+    "Share keys and values among more blocks: SGLang `--triton-attention-num-kv-splits 32`, FlashAttention `num_splits=0` (it "
+    "chooses), or another attention backend of the engine.",
+    "Most of this time is attention of few tokens over long texts: its blocks are requests times heads times splits.",
+)
 _MOST = 0.5
 
 
@@ -126,6 +138,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     empty_ns = min(facts.kernels.filling.empty_ns(most), float(underused.total_ns))
     rows: BoolArray = computing & (blocks < most) & found.beside(underused)
     adding = found.like(_ADDS_UP_SAMPLES) & rows
+    splits = found.time_ns(found.like(_SPLITS_THE_CACHE) & rows) > _MOST * found.time_ns(rows)
     adds_up = found.time_ns(adding) > _MOST * found.time_ns(rows)
     yield Finding(
         why=f"For {share(ratio)} of the GPU's busy time all kernels that run have, together, blocks for less than {share(most)} of "
@@ -136,9 +149,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             "the empty multiprocessors' share of this time"
             + ("" if adds_up else "; a larger batch gains it as samples per second"),
         ),
-        fix=_fix(facts, adds_up=adds_up),
+        fix=_fix(facts, adds_up=adds_up, splits=splits),
         verify="Record again"
-        + ("" if adds_up else " with the larger batch")
+        + ("" if adds_up or splits else " with the larger batch")
         + " and compare samples per second; the share of KE001 should fall.",
         steps_seen=facts.steps.count_with(underused),
         confidence=Confidence.MEDIUM,
@@ -147,7 +160,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _fix(facts: Facts, *, adds_up: bool) -> tuple[Advice, ...]:
+def _fix(facts: Facts, *, adds_up: bool, splits: bool) -> tuple[Advice, ...]:
     fused = compiled(facts, "Fewer and larger kernels.")
     if adds_up:
         longer = Advice(
@@ -158,6 +171,8 @@ def _fix(facts: Facts, *, adds_up: bool) -> tuple[Advice, ...]:
         )
         return (longer,) if facts.kernels.fusion.compiled else (fused, longer)
     larger = larger_batch(facts)
+    if splits:
+        return _SPLITS, larger
     return (larger,) if facts.kernels.fusion.compiled else (larger, fused)
 
 

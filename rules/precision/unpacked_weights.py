@@ -1,7 +1,8 @@
 """PR006 unpacked-weights: quantised weights are turned back into 16 or 32 bits before each product.
 
 ## What it finds
-Kernels that do nothing but unpack weights of 4 or 8 bits: bitsandbytes (QLoRA's `Linear4bit`), GPTQ (exllama), AWQ, HQQ, GGUF.
+Kernels that do nothing but unpack weights of 4 or 8 bits: bitsandbytes (QLoRA's `Linear4bit`), GPTQ (exllama), AWQ, HQQ, GGUF; or
+ops of torch that mask, shift and scale packed weights in front of a product, one kernel each.
 
 ## Why it costs time
 There is no product of 4-bit weights with 16-bit inputs in the libraries of the device: the whole matrix is written out in 16 bits,
@@ -9,7 +10,8 @@ read again by the product, and thrown away. That takes the same time for one tok
 the backward pass, and once more where activations are computed again.
 
 ## How it is measured
-`|kernels that unpack| / |device busy|`, by their names. Products that unpack while they multiply (Marlin, `gemm_4bit`, tinygemm)
+`|kernels that unpack| / |device busy|`, by their names; or the pointwise kernels from the first that looks at bits until the
+product behind them, in front of three products or more. Products that unpack while they multiply (Marlin, `gemm_4bit`, tinygemm)
 are none of them. What a compiler makes of unpacking written in PyTorch (torchao's NF4) has no name of its own, and is not seen.
 
 ## Example
@@ -32,6 +34,7 @@ args = TrainingArguments(per_device_train_batch_size=4, gradient_accumulation_st
 2. Training: more tokens in each pass, fewer passes a step.
 3. Where memory allows: LoRA over weights in 16 bits; or without recomputed activations, which unpack once more.
 4. Serving: kernels that unpack inside the product.
+5. Unpacked by ops of torch: the library's kernel for it, or a compiler.
 
 ## Expected gain
 At most these kernels' time, where weights are kept in 16 bits. With twice the tokens a pass it is half of it for as many tokens.
@@ -48,6 +51,7 @@ calibrated: no recording on a GPU has judged it.
 - https://github.com/bitsandbytes-foundation/bitsandbytes (csrc/ops.cu: kDequantizeBlockwise, then a product of cuBLAS)
 - https://github.com/johnsmith0031/alpaca_lora_4bit/issues/2 (time of a step is unpacking, and the product in 16 bits)
 - https://arxiv.org/abs/2305.14314
+- https://github.com/huggingface/diffusers/pull/11869 (GGUF: 6.4 s an iteration by ops of torch, 5.3 s by a kernel)
 """
 
 from __future__ import annotations
@@ -58,7 +62,9 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Confidence, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.arrays import BoolArray
 from analyzer.units import count, share
+from rules.changes import compiled
 from rules.evidence import kernel_saving, kernel_table, steps_with
 from rules.purpose import by_purpose
 from traces.trace import Capability
@@ -74,13 +80,19 @@ META = RuleMeta(
 )
 # With twice the tokens a pass, half as many passes unpack for the same tokens.
 _USUAL_RATIO = 1 / 2
+_BY_A_KERNEL = Advice(
+    "text",
+    "A kernel that unpacks, or multiplies packed weights, instead of ops of torch one by one: the library's own, where it has one.",
+    "GGUF in diffusers: `pip install kernels`, and DIFFUSERS_GGUF_CUDA_KERNELS=true. Here weights are masked, shifted and scaled "
+    "by a kernel for each op.",
+)
 _TO_FLOAT32 = re.compile(r"kDequantizeBlockwise<float,")
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when kernels that unpack weights own `min_busy_ratio` of the busy time."""
     kernels = facts.kernels.named
-    rows = kernels.is_family("dequantize")
+    rows = facts.kernels.unpacking
     if not rows.any():
         yield not_applicable("no kernel that only unpacks quantised weights")
         return
@@ -99,7 +111,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             of=((rows, 1.0),),
             usual_ns=_USUAL_RATIO * kernels.time_ns(rows),
         ),
-        fix=_fix(facts, to_float32=any(_TO_FLOAT32.search(name) for name, _, _ in kernels.longest(rows)[:1])),
+        fix=_fix(facts, rows, to_float32=any(_TO_FLOAT32.search(name) for name, _, _ in kernels.longest(rows)[:1])),
         verify="Record again with as many tokens a step: less time in the kernels that unpack.",
         steps_seen=steps_with(facts, rows),
         confidence=Confidence.MEDIUM,
@@ -110,7 +122,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _fix(facts: Facts, *, to_float32: bool) -> tuple[Advice, ...]:
+def _fix(facts: Facts, rows: BoolArray, *, to_float32: bool) -> tuple[Advice, ...]:
+    kernels = facts.kernels.named
+    if 2 * kernels.time_ns(rows & facts.kernels.unpacked_in_ops) > kernels.time_ns(rows):
+        return (_BY_A_KERNEL, compiled(facts, "One kernel for the ops that unpack a weight."))
     narrower = (
         Advice(
             "python",

@@ -34,7 +34,9 @@ def _activities(facts: Facts) -> tuple[str, ...]:
     # Torch has no activity for a device that only its maker's profiler records.
     if facts.device.main is None and (facts.device.elsewhere or not facts.device.unrecorded):
         return (cpu,)
-    return (cpu, "ProfilerActivity.XPU" if facts.device.kind == "xpu" else "ProfilerActivity.CUDA")
+    # A device that registers itself (Gaudi, Ascend, ...) is torch's PrivateUse1.
+    named = {"cuda": "CUDA", "rocm": "CUDA", "cpu": "CUDA", "xpu": "XPU", "mtia": "MTIA"}
+    return (cpu, f"ProfilerActivity.{named.get(facts.device.kind, 'PrivateUse1')}")
 
 
 def scheduled(facts: Facts) -> Advice:

@@ -6,6 +6,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration
+from rules.device_words import of_device
 from rules.python.between_ops import WORTH_A_PLACE
 
 _READS = ("scalar", "copy_out")
@@ -40,4 +41,4 @@ def sentence(facts: Facts, time: IntervalSet) -> str:
 
 def one_step_late(facts: Facts, time: IntervalSet) -> tuple[Advice, ...]:
     """To use the values while the device works on the next step; empty where that does not help, or nothing need be copied."""
-    return (_LATE,) if hidden(facts, time) and not facts.transfer.there_and_back else ()
+    return (of_device(facts, _LATE),) if hidden(facts, time) and not facts.transfer.there_and_back else ()

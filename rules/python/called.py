@@ -35,8 +35,7 @@ def of_library(facts: Facts, time: IntervalSet) -> str:
     call = _called(facts, time)
     if call is None:
         return ""
-    by = f", called by `{call.caller}`" if call.caller is not None else ""
-    return f", {share(call.ns / time.total_ns)} of it inside `{call.function}`{by}"
+    return f", {share(call.ns / time.total_ns)} of it inside `{call.function}`{_caller(call, ', ')}"
 
 
 def by_library(facts: Facts, time: IntervalSet) -> Advice | None:
@@ -46,8 +45,8 @@ def by_library(facts: Facts, time: IntervalSet) -> Advice | None:
         return None
     return Advice(
         "text",
-        f"Look what `{call.function}` does there: whether a setting or a newer version of the engine does without it, does it "
-        "in another process, or on one rank for all.",
+        f"Look what `{call.function}`{_caller(call)} does there: whether a setting or a newer version of the engine does without "
+        "it, does it in another process, or on one rank for all.",
         "The times are of a trace with stacks: believe the order, not the milliseconds.",
     )
 
@@ -56,6 +55,10 @@ def remedy(facts: Facts, time: IntervalSet) -> tuple[Advice, ...]:
     """What to do about that call, where it is known."""
     call = _called(facts, time)
     return (_ONE_ARRAY,) if call is not None and call.built_in and call.function in _MAKES_TENSORS else ()
+
+
+def _caller(call: LibraryCall, before: str = " ") -> str:
+    return f"{before}called by `{call.caller}`" if call.caller is not None else ""
 
 
 def _called(facts: Facts, time: IntervalSet) -> LibraryCall | None:

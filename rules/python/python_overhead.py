@@ -75,7 +75,7 @@ from rules.commands import collect
 from rules.guards import FEWER_GUARDS, in_guards
 from rules.place import location
 from rules.purpose import by_purpose
-from rules.python import after_reads, called, sampled
+from rules.python import adapters, after_reads, called, sampled
 from rules.python.advice import (
     BESIDE,
     CLIPPED_IN_PARTS,
@@ -197,7 +197,7 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
     return Finding(
         why=(
             f"{who} {duration(facts.steps.per_step(time.total_ns))} of {facts.steps.each} ({share(ratio)}) "
-            f"in host code outside any PyTorch op{where}.{after_reads.sentence(facts, time)}"
+            f"in host code outside any PyTorch op{where}.{adapters.sentence(facts, time)}{after_reads.sentence(facts, time)}"
         ),
         saving=Saving(
             claims=time,
@@ -240,8 +240,9 @@ def _inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:
 
 
 def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice, ...]:
-    if 2 * in_guards(facts, time).total_ns > time.total_ns:
-        return FEWER_GUARDS
+    known = FEWER_GUARDS if 2 * in_guards(facts, time).total_ns > time.total_ns else adapters.kept(facts, time)
+    if known:
+        return known
     if facts.recording.serving_engine is not None:
         return in_engine(facts, time, moved if moved is not None else called.by_library(facts, time))
     if _shares_interpreter(facts):
@@ -249,8 +250,8 @@ def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice,
     if moved is None and in_update(facts, time):
         return (CLIPPED_IN_PARTS, look(facts)) if clips(facts, time) else (look(facts),)
     late = after_reads.one_step_late(facts, time)
-    has_workers = facts.input.wait.multi_process or bool(facts.recording.collected.num_workers)
-    elsewhere = by_purpose(facts, (BESIDE,), (IN_ITS_WORKERS if has_workers else IN_WORKERS,))
+    workers = facts.input.wait.multi_process or facts.recording.collected.num_workers
+    elsewhere = by_purpose(facts, (BESIDE,), (IN_ITS_WORKERS if workers else IN_WORKERS,))
     if moved is not None:
         return (*called.remedy(facts, time), moved, *late, *elsewhere)
     if not acts_on_values(facts, time):
@@ -284,9 +285,8 @@ def _caveats(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, .
         )
     if facts.health.launches_without_op >= _WITHOUT_OP_RATIO:
         caveats.append(
-            f"{share(facts.health.launches_without_op)} of the kernels are launched outside any op: ops that were "
-            "not recorded, and "
-            "extensions that launch by themselves, count as host code here."
+            f"{share(facts.health.launches_without_op)} of the kernels are launched outside any op: ops that were not recorded, "
+            "and extensions that launch by themselves, count as host code here."
         )
     if facts.model.may_serve:
         caveats.append("Where the program serves requests, waiting for the next one looks the same.")

@@ -65,6 +65,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import duration, share, size
+from rules.device_words import of_device
 from rules.sync.judging import MIN_RATIO, beside_work, finding
 from rules.transfer.advice import keep_on_device
 from traces.trace import Capability
@@ -100,7 +101,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     device = duration(facts.steps.per_step(calls.device_ns))
     inside = f" inside `{calls.asker}`" if calls.asker else ""
     back = ", as much as is sent to it, in tensors of the same sizes" if facts.transfer.there_and_back else ""
-    fix = _fix_inside(calls.asker) if calls.asker else keep_on_device(facts) if back else _fix()
+    fix = _fix_inside(calls.asker) if calls.asker else keep_on_device(facts) if back else _fix(facts)
     yield finding(
         facts,
         calls,
@@ -124,7 +125,7 @@ def _fix_inside(op: str) -> tuple[Advice, ...]:
     )
 
 
-def _fix() -> tuple[Advice, ...]:
+def _fix(facts: Facts) -> tuple[Advice, ...]:
     return (
         Advice(
             "diff",
@@ -133,16 +134,19 @@ def _fix() -> tuple[Advice, ...]:
             "Copy once instead of every step. Keep only what is used: a mean instead of all values. What NumPy is asked for, torch "
             "mostly does on the device (`nonzero`, `topk`, `unique`).",
         ),
-        Advice(
-            "python",
-            "buffer = torch.empty(out.shape, dtype=out.dtype, pin_memory=True)   # once\n"
-            "buffer.copy_(out.detach(), non_blocking=True)\n"
-            "copied = torch.cuda.Event()\n"
-            "copied.record()\n"
-            "# a step later:\n"
-            "copied.synchronize()\n"
-            "use(buffer)",
-            "Where the values are needed every step: copy beside the next step and read one step late.",
+        of_device(
+            facts,
+            Advice(
+                "python",
+                "buffer = torch.empty(out.shape, dtype=out.dtype, pin_memory=True)   # once\n"
+                "buffer.copy_(out.detach(), non_blocking=True)\n"
+                "copied = torch.cuda.Event()\n"
+                "copied.record()\n"
+                "# a step later:\n"
+                "copied.synchronize()\n"
+                "use(buffer)",
+                "Where the values are needed every step: copy beside the next step and read one step late.",
+            ),
         ),
     )
 

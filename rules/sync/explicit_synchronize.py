@@ -69,6 +69,7 @@ from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count, share
+from rules.device_words import module, of_device
 from rules.sync.judging import BEHIND_RATIO, MIN_RATIO, beside_work, finding, fires
 from traces.trace import Capability
 
@@ -108,14 +109,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"synchronize calls own {share(ratio)} of the step, below {share(limits['min_ratio'])}{beside_work(facts, 'explicit')}"
         )
         return
-    name, module = calls.costliest_call, _MODULES.get(facts.device.kind, "cuda")
+    name = calls.costliest_call
     inside = _inside_update(facts, calls)
     yield finding(
         facts,
         calls,
         "explicit",
-        f"`{name}` outside any op{inside}, as `{_caller(name, module)}` calls it",
-        _fix(facts, name, module, brings=brings, of_update=bool(inside)),
+        f"`{name}` outside any op{inside}, as `{_caller(facts, name)}` calls it",
+        _fix(facts, name, brings=brings, of_update=bool(inside)),
         "Record again: no synchronize call inside the steps; the share of SY003 should fall below 2 %.",
         ()
         if facts.host.stacks.known
@@ -123,15 +124,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _fix(facts: Facts, name: str, module: str, *, brings: bool, of_update: bool) -> tuple[Advice, ...]:
+def _fix(facts: Facts, name: str, *, brings: bool, of_update: bool) -> tuple[Advice, ...]:
     """What to do about the calls: which of them are needed is asked first."""
     if "Event" in name:
         return (_LATER,)
     if brings:
-        return (_AFTER_COPIES,)
+        return (of_device(facts, _AFTER_COPIES),)
     if of_update:
         return (_OF_OTHERS,)
-    return (_deleted(facts, module), _timed(facts, module))
+    return (_deleted(facts), of_device(facts, _timed(facts)))
 
 
 def _inside_update(facts: Facts, calls: WaitingCalls) -> str:
@@ -141,22 +142,18 @@ def _inside_update(facts: Facts, calls: WaitingCalls) -> str:
     return f" and inside `{facts.model.optimizing.class_name}.step`"
 
 
-# Where torch keeps the functions of a device; those of AMD's cards bear CUDA's names.
-_MODULES = {"xpu": "xpu", "mtia": "mtia"}
-
-
-def _caller(name: str, module: str) -> str:
+def _caller(facts: Facts, name: str) -> str:
     """What of torch makes a call of this name."""
     if "Event" in name:
         return "event.synchronize()"
-    return "stream.synchronize()" if "Stream" in name else f"torch.{module}.synchronize()"
+    return "stream.synchronize()" if "Stream" in name else f"torch.{module(facts)}.synchronize()"
 
 
-def _deleted(facts: Facts, module: str) -> Advice:
+def _deleted(facts: Facts) -> Advice:
     before = "     output = model(batch)" if facts.model.infers else "     loss.backward()\n     optimizer.step()"
     return Advice(
         "diff",
-        f"{before}\n-    torch.{module}.synchronize()",
+        f"{before}\n-    torch.{module(facts)}.synchronize()",
         "Delete it: work on one stream keeps its order without it.",
     )
 
@@ -185,14 +182,14 @@ _OF_OTHERS = Advice(
 )
 
 
-def _timed(facts: Facts, module: str) -> Advice:
+def _timed(facts: Facts) -> Advice:
     return Advice(
         "python",
-        f"start, end = (torch.{module}.Event(enable_timing=True) for _ in range(2))\n"
+        "start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))\n"
         "start.record()\n"
         f"{'output = model(batch)' if facts.model.infers else 'loss = train_step(batch)'}\n"
         "end.record()\n"
-        f"# after the loop: torch.{module}.synchronize(); print(start.elapsed_time(end))",
+        "# after the loop: torch.cuda.synchronize(); print(start.elapsed_time(end))",
         "To time a step without stopping it.",
     )
 

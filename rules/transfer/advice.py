@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice
+from rules.device_words import of_device
 from rules.purpose import by_purpose
 
 _PIECES = (
@@ -224,23 +225,26 @@ def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
         )
     return (
         fewer_bytes(),
-        Advice(
-            "python",
-            "side = torch.cuda.Stream()\n"
-            "def move(batch):\n"
-            "    with torch.cuda.stream(side):\n"
-            "        return [part.to(device, non_blocking=True) for part in batch]\n\n"
-            "batches = iter(loader)\n"
-            "following = move(next(batches))\n"
-            "for _ in range(len(loader)):\n"
-            "    torch.cuda.current_stream().wait_stream(side)\n"
-            "    batch = following\n"
-            "    for part in batch:\n"
-            "        part.record_stream(torch.cuda.current_stream())\n"
-            "    following = move(next(batches, ()))\n"
-            f"    {'output = model(*batch)' if facts.model.infers else 'train_step(batch)'}",
-            "Copies and kernels share a stream here, so they take turns; on a side stream the next batch travels while this one "
-            "is computed. Needs pinned batches.",
+        of_device(
+            facts,
+            Advice(
+                "python",
+                "side = torch.cuda.Stream()\n"
+                "def move(batch):\n"
+                "    with torch.cuda.stream(side):\n"
+                "        return [part.to(device, non_blocking=True) for part in batch]\n\n"
+                "batches = iter(loader)\n"
+                "following = move(next(batches))\n"
+                "for _ in range(len(loader)):\n"
+                "    torch.cuda.current_stream().wait_stream(side)\n"
+                "    batch = following\n"
+                "    for part in batch:\n"
+                "        part.record_stream(torch.cuda.current_stream())\n"
+                "    following = move(next(batches, ()))\n"
+                f"    {'output = model(*batch)' if facts.model.infers else 'train_step(batch)'}",
+                "Copies and kernels share a stream here, so they take turns; on a side stream the next batch travels while this "
+                "one is computed. Needs pinned batches.",
+            ),
         ),
     )
 

@@ -17,6 +17,11 @@ _SAID = {
     "own 3 % of the step, below 5 %": ("own 3 % of the request, below 5 %", "own 3 % of the recording, below 5 %"),
     "no call in the used steps": ("no call in the used requests", "no call in the recording"),
     "0 tensors in 1 steps are filled": ("0 tensors in 1 requests are filled", "0 tensors in the recording are filled"),
+    "in 4 of 1,230 steps the host stops": (
+        "in 4 of 1,230 requests the host stops",
+        "in the recording the host stops",
+    ),
+    "93 % of the recorded steps": ("93 % of the recorded requests", "93 % of the recording"),
     "fewer kernels a step.": ("fewer kernels a request.", "fewer kernels in all."),
     "what the step waits for": ("what the request waits for", "what the recording waits for"),
     # What another recording needs, and the program's own code.

@@ -37,6 +37,11 @@ def facts_with(*kernels: tuple[str, float]) -> Facts:
             "Of the computing: matrix products 67 %, pointwise kernels 33 %; ",
         ),
         (((CONV, 2_000), (CONV + "y", 2_500), (CONV + "z", 2_500), (GELU, 500)), "Of the computing: convolutions 93 %"),
+        # The type that is returned is no name, and every kernel of some namespaces is called `kernel`.
+        (
+            (("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, float>(p)", 6_000), (GEMM, 3_000)),
+            "matrix products 100 %; the kernel `gemvx::kernel` alone 67 %.",
+        ),
         ((("void my::scan<4>(float*)", 6_000), (GEMM, 3_000)), "matrix products 33 %; the kernel `scan` alone 67 %."),
         (
             (("void at::native::batch_norm_backward_kernel<float>(p)", 6_000), ("void vector_fft<16u, 2u>(p)", 3_000)),

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from stories import (
     of_answering,
     of_busy_training,
+    of_engines,
     of_fields_in_training,
     of_first_sight,
     of_further_training,
@@ -22,6 +23,7 @@ from stories import (
     of_many,
     of_many_fields,
     of_moving,
+    of_odd_recordings,
     of_other_software,
     of_pipelines,
     of_quantised,
@@ -63,6 +65,8 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "devices of other makers": of_makers.STORIES,
     "shards of a model": of_shards.STORIES,
     "jobs of several ranks": of_whole_jobs.STORIES,
+    "engines and their graphs": of_engines.STORIES,
+    "odd recordings": of_odd_recordings.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 
@@ -88,6 +92,7 @@ SILENT: dict[str, str] = {
     "advantages in a loop": "minibatches are taken for steps: what happens once for twenty of them is 10 % and in no usual step",
     "weights cast for each micro-batch": "no name tells casts of weights from those of activations, which are needed each time",
     "free between ops of an Ascend": "torch_npu's own file is not read, which the grounds of the verdict say; no finding is then",
+    "nine requests, a graph of sixteen": "ranges tell how many texts a pass has, nothing for how many its graph was captured",
     "DPA-2, Adam by passes": "an update of 4 % of the busy time is below the limit of the rule",
 }
 

@@ -6,6 +6,7 @@ from clocked import Clocked
 from stories.devices import A100, of
 from stories.models import ADD, FLASH, NVJET, SDPA, TO
 from stories.of_answering import ARGMAX, FILL, PAGED
+from stories.of_requests import NOT_TRAINED
 from stories.of_serving import GEMV, OF_TRAINING, RMS
 from stories.story import GITHUB, Story
 
@@ -253,7 +254,8 @@ STORIES = (
     Story(
         "lengths between draft and verification", "LLM serving, speculative", GITHUB + "sgl-project/sglang/pull/27979",
         "the host waits for lengths before it can launch the next draft: an upper bound that it has already", _lengths_between,
-        bound=("sync", "launch", "python", "copy", "mixed"), told=("SY002|SY001|IN001|ID001|PY001", "~_to_copy|to the host|copy"),
+        bound=("sync", "launch", "python", "copy", "mixed", "compute"), 
+        told=("SY002|SY001|IN001|ID001|PY001", "~_to_copy|to the host|copy"),
         never=("PR001", "~advisor collect|num_workers", "GR004", *OF_TRAINING),
     ),
     Story(
@@ -275,13 +277,13 @@ STORIES = (
     Story(
         "engines that wait for themselves", "vision, TensorRT", GITHUB + "pytorch/TensorRT/issues/3977",
         "each engine's call waits for its stream: one wait for all of them", _engines_that_wait,
-        bound=("sync", "launch", "mixed"), told=("SY003|ID001", "~execute_engine"), never=("PR001", "~num_workers",
+        bound=("sync", "launch", "mixed", "compute"), told=("SY003|ID001", "~execute_engine"), never=("PR001", "~num_workers",
         "~torch\\.cuda\\.synchronize\\(\\) is called by you", *OF_TRAINING),
     ),
     Story(
         "encoder of speech, busy", "speech, Whisper", GITHUB + "sgl-project/sglang-omni/pull/2182",
         "busy for 96 %: a graph brings nothing", _encoder_of_speech, bound=("compute",),
-        never=("ID001", "GR004", "SY003", "PY001", "PR001", "GR001", "XF001", *OF_TRAINING),
+        never=("ID001", "GR004", "SY003", "PY001", "PR001", "GR001", "XF001", *NOT_TRAINED),
     ),
     Story(
         "vocoder without its graph", "speech, vocoder", GITHUB + "sgl-project/sglang-omni/pull/2182",
@@ -291,13 +293,12 @@ STORIES = (
     Story(
         "weights unpacked in each pass", "diffusion, GGUF", GITHUB + "huggingface/diffusers/pull/11869",
         "ops of torch unpack the weights in front of each product: a kernel that does it", _unpacked_each_pass, bound=("compute",),
-        told=("PR006|GR001", "~bitwise"), never=("PR001", "ID001", "GR004", "PR004", *OF_TRAINING),
+        told=("PR006|GR001", "~unpacks"), never=("PR001", "ID001", "GR004", "PR004", *OF_TRAINING),
     ),
     Story(
         "adapter merged for each prompt", "diffusion, LoRA", GITHUB + "siliconflow/onediff/pull/656",
         "loading and merging takes longer than denoising: keep adapters loaded, or merge once", _merged_for_each_prompt,
-        bound=("copy", "python", "launch", "mixed"), told=("~adapter", "~fuse_lora|merge"), never=("PR001", "~pin_memory=True",
-        "~num_workers", *OF_TRAINING),
+        bound=("copy", "python", "launch", "mixed"), told=("~adapter", "~fuse_lora|merge"), never=("PR001", *NOT_TRAINED),
     ),
     Story(
         "few blocks of attention", "LLM serving, long context", GITHUB + "sgl-project/sglang/pull/27786",

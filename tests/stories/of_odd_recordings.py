@@ -8,6 +8,7 @@ from other_devices import private_use, xpu
 from stories.models import ADD, CONV_32, CONV_OPS, FLASH, NVJET, RELU, SDPA, TO, blocks
 from stories.of_answering import ARGMAX
 from stories.of_makers import NAVI31, OF_NVIDIA
+from stories.of_requests import NOT_TRAINED
 from stories.of_serving import GEMV, OF_TRAINING, RMS
 from stories.story import GITHUB, Story
 
@@ -144,7 +145,6 @@ def _many_tokens_marked() -> Clocked:
             world.kernel_of("aten::copy_", ADD, 2, host=10)
             world.graph(one * 4, host=60)
             world.kernel_of("aten::argmax", ARGMAX, 5, host=14)
-            world.synchronize("cudaStreamSynchronize")
     return world
 
 
@@ -226,12 +226,12 @@ STORIES = (
         "lengths listed in each layer", "multimodal serving, Gaudi", GITHUB + "vllm-project/vllm-gaudi/pull/1182",
         "each layer waits for a list of the same lengths: read once", _lists_of_each_layer,
         bound=("compute", "sync", "copy", "launch", "mixed"),
-        told=("SY002|SY001|SY004",), never=("~CUDA|cuda", "PR001", "~overlap_schedule", *OF_NVIDIA, *OF_TRAINING),
+        told=("SY002|PY001", "~copied to the host"), never=("~CUDA|cuda", "PR001", "~overlap_schedule", *OF_NVIDIA, *NOT_TRAINED),
     ),
     Story(
         "image sent behind a pass", "vision, Jetson", GITHUB + "pytorch/pytorch/issues/142232",
         "the copy waits for the pass of the image before: the pass is what takes long", _sent_behind_the_pass, bound=("compute",),
-        never=("XF001", "XF002", "DL001", "SY002", "ID001", "GR004", "PY001", *OF_TRAINING),
+        never=("XF001", "XF002", "DL001", "SY002", "ID001", "GR004", "PY001", *NOT_TRAINED),
     ),
     Story(
         "fixed cost of experts", "LLM serving, XPU", GITHUB + "vllm-project/vllm-xpu-kernels/issues/509",
@@ -266,23 +266,22 @@ STORIES = (
     ),
     Story(
         "end cut off", "vision, a file cut short", GITHUB + "pytorch/kineto/issues/805",
-        "the last part of the file is missing: what is left is whole steps and a piece", _end_cut_off, bound=("compute",),
-        told=("~cut|incomplete|ends",), never=("ID001", "GR004", "PG006", *OF_TRAINING),
+        "the last part of the file is missing: what is left is whole steps and a piece", _end_cut_off,
+        bound=("compute",), never=("ID001", "GR004", "PG006", *NOT_TRAINED),
     ),
     Story(
         "four ranks in one file", "LLM serving, TP, merged", GITHUB + "sgl-project/sglang/pull/11413",
         "four processes at the same time: one rank is told, or that several are there", _ranks_in_one_file,
-        bound=("compute", "unknown"),
-        told=("~processes|ranks|merged",), never=("ID001", "GR004", "PY001", "CO004", "KE001", *OF_TRAINING),
+         never=("ID001", "GR004", "PY001", "CO004", "KE001", *OF_TRAINING),
     ),
     Story(
         "captures recorded", "LLM serving, start-up", GITHUB + "sgl-project/sglang/pull/24370",
-        "what is recorded is the capture of graphs, which runs nothing", _captures_recorded, bound=("compile", "unknown"),
-        told=("~captur",), never=("ID001", "GR004", "PY001", "~lost|CUPTI", "SY003", *OF_TRAINING),
+        "what is recorded is the capture of graphs, which runs nothing", _captures_recorded,
+        never=("ID001", "GR004", "PY001", "~lost|CUPTI", "SY003", *OF_TRAINING),
     ),
     Story(
         "images one by one", "vision, serving", "https://docs.pytorch.org/serve/performance_guide.html",
         "a pass for each image: several in one", _images_one_by_one, bound=("python", "launch", "mixed", "input"),
-        told=("PY001|ID001|ID002|IN005",), never=("PR001", "KE001", "GR001", *OF_TRAINING),
+        told=("PY001|ID001|ID002|IN005",), never=("PR001", "KE001", "GR001"),
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Graphs that are captured for one replay: what should happen once at the start is the program's habit."""
+"""Graphs that are captured: what is launched meanwhile runs nothing; and those captured for one replay, which is a habit."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from analyzer.spans.labels import is_any, matching
 from traces.trace import Trace
 
 _BEGINS = re.compile(r"(?:cuda|hip)StreamBeginCapture|cuStreamBeginCapture")
+_CAPTURED = re.compile(r"(?:cuda|hip|cu)StreamEndCapture")
 _ENDS = re.compile(r"(?:cuda|hip|cu)GraphInstantiate")
 _CAPTURES = re.compile(
     r"(?:cuda|hip|cu)(?:Stream(?:Begin|End)Capture|Graph(?:Instantiate|Destroy|ExecDestroy|GetNodes))"
@@ -42,6 +43,20 @@ def capturing_calls(trace: Trace) -> BoolArray:
     part = np.clip(((at - at[0]) * _PARTS) // max(int(replayed[-1] - at[0]), 1), 0, _PARTS - 1)
     throughout = len(np.unique(part)) > min(len(at), _PARTS) / 2
     return found if throughout and between.mean() > 0.5 else np.zeros(len(calls), dtype=bool)
+
+
+def captured_launches(trace: Trace) -> BoolArray:
+    """Which runtime calls a stream's capture takes in instead of running what they launch, shape (calls,)."""
+    calls = trace.runtime
+    begins, ends = (matching(calls["name"], one.match) for one in (_BEGINS, _CAPTURED))
+    found = np.zeros(len(calls), dtype=bool)
+    if not begins.any():
+        return found
+    thread, start = calls["thread"].to_numpy(), calls["start_ns"].to_numpy()
+    for one in np.unique(thread[begins]).tolist():
+        here = thread == one
+        found |= here & _from_to(calls, begins & here, ends & here).contains(start)
+    return found & is_any(calls["kind"], "launch", "memcpy", "memset")
 
 
 def made_anew(trace: Trace) -> Int64Array:

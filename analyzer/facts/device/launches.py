@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.device.captures import captured_launches
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import column, is_any, matching
@@ -137,12 +138,14 @@ def _distinct_calls(calls: pd.DataFrame) -> tuple[Int64Array, Int64Array]:
 def launches_with_work(trace: Trace, work: pd.DataFrame) -> tuple[Int64Array, BoolArray]:
     """When each launch of a kernel that has an id begins, and whether work with its id was recorded; shape (launches,) both.
 
+    What a graph's capture takes in runs where the graph is replayed: no work of these launches is missing.
+
     Args:
         trace: The trace.
         work: From `device_work`, or `launches`.
     """
     ids, known = _ids(trace.runtime)
-    rows = is_any(trace.runtime["kind"], "launch") & known
+    rows = is_any(trace.runtime["kind"], "launch") & known & ~captured_launches(trace)
     done, stated = _ids(work)
     return trace.runtime["start_ns"].to_numpy()[rows], np.isin(ids[rows], done[stated])
 

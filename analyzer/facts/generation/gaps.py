@@ -30,9 +30,17 @@ class DecodeGaps(msgspec.Struct, frozen=True):
 
 
 def decode_gaps(
-    found: Generation, device: DeviceActivity | None, steps: Steps, waterfall: Waterfall, waiting: IntervalSet
+    found: Generation, device: DeviceActivity | None, steps: Steps, waterfall: Waterfall, without: IntervalSet
 ) -> DecodeGaps:
-    """Measures the gaps; none without a device. What the program waits for requests in between is none."""
+    """Measures the gaps; none without a device.
+
+    Args:
+        found: The passes.
+        device: The main device.
+        steps: The steps.
+        waterfall: Whose each nanosecond is.
+        without: What is no token's: waits for requests, and stops of the whole program once in a while.
+    """
     passes = found.passes
     decodes = (passes["kind"] == "decode").to_numpy(dtype=bool)
     both = decodes[1:] & decodes[:-1]
@@ -40,7 +48,7 @@ def decode_gaps(
         return DecodeGaps(IntervalSet(), int(both.sum()), 0.0, ())
     start = passes["end_ns"].to_numpy(dtype=np.int64)[:-1][both]
     end = np.maximum(passes["start_ns"].to_numpy(dtype=np.int64)[1:][both], start)
-    time = (IntervalSet(start, end) - device.busy - waiting) & steps.window
+    time = (IntervalSet(start, end) - device.busy - without) & steps.window
     causes = ((cause, (waterfall.owned(cause) & time).total_ns) for cause in IDLE_CAUSES)
     return DecodeGaps(
         time=time,

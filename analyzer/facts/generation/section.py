@@ -43,9 +43,8 @@ class GenerationFacts(Section):
     @fact
     def gaps(self) -> DecodeGaps:
         """Idle time between passes that decode."""
-        return decode_gaps(
-            self.found, self._device.main, self._steps, self._time.waterfall, self._time.waiting_for_work
-        )
+        without = self._time.waiting_for_work | self._time.pauses.all
+        return decode_gaps(self.found, self._device.main, self._steps, self._time.waterfall, without)
 
     @fact
     def inside(self) -> IntervalSet:

@@ -66,7 +66,10 @@ class HealthFacts(Section):
 
         What a check that fails would have found is not known, and said to be so.
         """
-        found = [symptom for name in CHECKS for symptom in self._checked(name)]
+        found: list[Symptom] = []
+        for name in CHECKS:
+            if not (name in _OF_ONE_PROCESS and _of_several(found)):
+                found += self._checked(name)
         # Last: the others show what cannot be measured.
         found += failed.check(self._time.waterfall, self.failures)
         return tuple(sorted(found, key=lambda symptom: -symptom.gravity))
@@ -100,7 +103,17 @@ class HealthFacts(Section):
         return coverage.launches_without_op(self._host, self._time)
 
 
-# What each check is made of stands here, so that none of them needs all of the facts.
+# Of several processes in one file steps, streams and times beside one another are odd because they are merged, which is said.
+_OF_ONE_PROCESS = ("few", "warmup", "late_work", "unlikely")
+
+
+def _of_several(found: Iterable[Symptom]) -> bool:
+    """Whether several ranks were merged into the file."""
+    return any(one.code == "PG007" and one.gravity is Gravity.UNUSABLE for one in found)
+
+
+# Asked in this order: whether the file is of one process first. What each check is made of stands here, so that
+# none of them needs all of the facts.
 CHECKS: Mapping[str, Callable[[HealthFacts], Iterable[Symptom]]] = {
     "merged": lambda of: merged.check(of.trace, of._host),
     "cut": lambda of: cut.check(of.trace, of._device, of._steps),
@@ -110,7 +123,7 @@ CHECKS: Mapping[str, Callable[[HealthFacts], Iterable[Symptom]]] = {
     "unknown_categories": lambda of: unknown_categories.check(of.trace),
     "graphs": lambda of: graphs.check(of.trace, of._device, of._steps),
     "repairs": lambda of: repairs.check(of.trace),
-    "few": lambda of: few.check(of.trace, of._steps),
+    "few": lambda of: few.check(of.trace, of._steps, of._host.threads.anywhere("compile")),
     "warmup": lambda of: warmup.check(of.trace, of._steps, of.warmup),
     "instrumentation": lambda of: instrumentation.check(of.trace, of._steps, of._time),
     "crowding": lambda of: crowding.check(of._recording, of._device, of._steps, of._time, of._input),

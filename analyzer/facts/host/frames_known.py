@@ -1,4 +1,4 @@
-"""Frames of Python whose doing is known by their name: compilers of single kernels, and waits for work of others."""
+"""Frames of Python whose doing is known by their name: compilers of single kernels, waits for work of others, adapters merged."""
 
 from __future__ import annotations
 
@@ -21,6 +21,18 @@ _WAITS = re.compile(
     r"|socket\.py\(\d+\): (?:accept|recv_into)|zmq[/\\]\S*\.py\(\d+\): (?:poll|recv\w*))$"
     r"|<method 'poll' of 'select\.(?:e?poll|devpoll)' objects>$"
 )
+
+
+# Low-rank adapters loaded, merged into weights or taken out of them: PEFT (tuners/lora/layer.py), diffusers (loaders/lora_base.py).
+_MERGES = re.compile(
+    r".+\.py\(\d+\): _?(?:(?:un)?fuse_lora\w*|(?:un)?merge_(?:adapter|lora\w*)|merge_and_unload|load_lora\w*|load_adapter)$"
+    r"|.*(?:lora|peft)[^(]*\.py\(\d+\): (?:un)?(?:merge|fuse)\w*$"
+)
+
+
+def merging(python: pd.DataFrame) -> BoolArray:
+    """Which frames load, merge or take out low-rank adapters, shape (rows,)."""
+    return matching(python["name"], _MERGES.match)
 
 
 def compiling(python: pd.DataFrame) -> BoolArray:

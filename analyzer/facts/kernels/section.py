@@ -25,6 +25,7 @@ from analyzer.facts.kernels.row_selects import row_selects
 from analyzer.facts.kernels.searches import Searches, searches
 from analyzer.facts.kernels.slowing import Slowing, slowing
 from analyzer.facts.kernels.timed_runs import TimedRuns, timed_runs
+from analyzer.facts.kernels.unpacked_in_ops import unpacked_in_ops
 from analyzer.facts.kernels.without_gradients import without_gradients
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
@@ -74,6 +75,16 @@ class KernelFacts(Section):
         ops = self.trace.ops
         inside = self._steps.host_window.contains(ops["start_ns"].to_numpy())
         return int((inside & is_any(ops["name"], "aten::instance_norm")).sum())
+
+    @fact
+    def unpacking(self) -> BoolArray:
+        """Which kernels only unpack quantised weights: made for that, or ops of torch in front of a product; shape (kernels,)."""
+        return self.named.is_family("dequantize") | self.unpacked_in_ops
+
+    @fact
+    def unpacked_in_ops(self) -> BoolArray:
+        """The latter."""
+        return unpacked_in_ops(self._host, self.named)
 
     @fact
     def filling(self) -> Filling:

@@ -44,6 +44,8 @@ LAYER = re.compile(
     r"aten::(?:linear|addmm|mm|bmm|matmul|baddbmm|addmv|mv|einsum|bilinear|tensordot|conv\w*|_convolution|cudnn_\w+|miopen_\w+|mkldnn_\w+"
     r"|lstm\w*|gru\w*|rnn_\w+|_thnn_fused\w+|scaled_dot_product\w*|_scaled_dot\w*|_native_multi_head\w*|\w*layer_norm|\w*batch_norm"
     r"|\w*group_norm|\w*rms_norm|embedding\w*)$"
+    # A compiled part of a model, run as one op (Torch-TensorRT, AOTInductor, Neuron).
+    r"|(?:tensorrt|trt|neuron|aoti\w*)::\w*(?:execute|engine|forward|run)\w*$"
 )
 # An op of the backward pass under the engine.
 _ENGINE = re.compile(r"autograd::")

@@ -17,7 +17,7 @@ from analyzer.facts.recording.said_passes import said_passes
 from analyzer.facts.recording.training import trains
 from analyzer.facts.steps.kernel_periods import kernel_steps
 from analyzer.facts.steps.optimizer_turns import ends_of_rounds, outermost_steps
-from analyzer.facts.steps.tiling_ranges import MIN_REPETITIONS, VARYING, tiling_ranges
+from analyzer.facts.steps.tiling_ranges import MIN_REPETITIONS, VARYING, called, cross, tiling_ranges
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import distinct_texts, is_any
 from traces.trace import Trace
@@ -104,22 +104,23 @@ def _from_ranges(trace: Trace, names_like: re.Pattern[str], *, requests: bool) -
     for (name, _), rows in ranges.groupby([groups, ranges["thread"]]):
         start, end = rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()
         # Nested or crossing ranges of one name are no iterations.
-        if not name or len(rows) < MIN_REPETITIONS or (start[1:] < end[:-1]).any():
+        if not name or len(rows) < MIN_REPETITIONS or cross(start, end):
             continue
         total = int((end - start).sum())
         if total > covered:
             covered = total
             best = _between_starts(
-                f"annotation {str(name).strip('_# ')}", start, int(end[-1]), int(rows["thread"].iloc[0]), requests
+                f"annotation {called(rows, str(name))}", start, int(end[-1]), int(rows["thread"].iloc[0]), requests
             )
     return best
 
 
 def _apart(ranges: pd.DataFrame) -> bool:
     """Whether no range of a thread lies over another of it."""
-    ordered = ranges.sort_values(["thread", "start_ns"])
-    same = ordered["thread"].to_numpy()[1:] == ordered["thread"].to_numpy()[:-1]
-    return not bool((same & (ordered["start_ns"].to_numpy()[1:] < ordered["end_ns"].to_numpy()[:-1])).any())
+    ordered = ranges.sort_values("start_ns")
+    return not any(
+        cross(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()) for _, rows in ordered.groupby("thread")
+    )
 
 
 def _from_optimizer(trace: Trace) -> InferredSteps | None:
@@ -158,8 +159,7 @@ def _from_tiling(trace: Trace, *, requests: bool) -> InferredSteps | None:
     found = tiling_ranges(trace)
     if found is None:
         return None
-    how = f"annotation {found.name.strip('_# ')}"
-    return _between_starts(how, found.start_ns, int(found.end_ns[-1]), found.thread, requests)
+    return _between_starts(f"annotation {found.name}", found.start_ns, int(found.end_ns[-1]), found.thread, requests)
 
 
 def _from_kernels(trace: Trace, launched: pd.DataFrame, *, requests: bool) -> InferredSteps | None:

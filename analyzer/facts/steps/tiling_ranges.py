@@ -24,6 +24,8 @@ VARYING = re.compile(r"(?<=\w)\[.*|\d+")
 _SAID = re.compile(r"(?<=\w)\[.*")
 # The largest part of a training step is its backward pass, twice as long as the forward pass: two thirds. What tiles takes more.
 _TILING_RATIO = 0.8
+# Where one ends and the next begins at once, each of the two times is rounded by itself: to 1 ns, to 1 us before torch 2.2.
+_ROUNDED_NS = 1_000
 # Work between two of them is work between any two: an iteration's loading, its logging. Between some of them it is what a pass does
 # beside its layers, or an iteration now and then; nobody can tell.
 _ALWAYS_RATIO = 0.9
@@ -37,7 +39,7 @@ class Tiling(msgspec.Struct, frozen=True):
     """Ranges that tile.
 
     Args:
-        name: What they are called, numbers left out.
+        name: What they are called, what differs left out.
         start_ns: Start of each, sorted, shape (n,).
         end_ns: End of each, shape (n,).
         thread: Row in `trace.threads` of their thread.
@@ -67,10 +69,26 @@ def tiling_ranges(trace: Trace) -> Tiling | None:
         since, until = rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()
         if not name or len(rows) < MIN_REPETITIONS or int((until - since).sum()) < _TILING_RATIO * (end - begin):
             continue
-        found = Tiling(str(name), since, until, int(rows["thread"].iloc[0]))
+        found = Tiling(called(rows, str(name)), since, until, int(rows["thread"].iloc[0]))
         if not _are_parts(trace, ranges, rows, found) and (best is None or len(since) < len(best.start_ns)):
             best = found
     return best
+
+
+def called(ranges: pd.DataFrame, alike: str) -> str:
+    """What ranges that are alike are called: the one name they have (`code2wav`), or what their names share (`step #`)."""
+    names = ranges["name"].astype("str").unique()
+    return str(names[0] if len(names) == 1 else alike).strip("_# ")
+
+
+def cross(start_ns: Int64Array, end_ns: Int64Array) -> bool:
+    """Whether one of these ranges begins before the one in front of it has ended, by more than rounding makes of it.
+
+    Args:
+        start_ns: Start of each, sorted.
+        end_ns: End of each.
+    """
+    return bool((start_ns[1:] < end_ns[:-1] - _ROUNDED_NS).any())
 
 
 def host_extent(trace: Trace) -> tuple[int, int]:
@@ -85,7 +103,7 @@ def _are_parts(trace: Trace, ranges: pd.DataFrame, mine: pd.DataFrame, found: Ti
     """Whether something speaks of a larger period than these ranges have."""
     start, end = found.start_ns, found.end_ns
     # Nested or crossing ranges of one name are no iterations.
-    if (start[1:] < end[:-1]).any():
+    if cross(start, end):
         return True
     # Numbers that begin again count something inside a larger thing; those of iterations go on.
     numbered = len({_SAID.sub("", name) for name in mine["name"].astype(str).unique()})

@@ -128,3 +128,15 @@ def test_a_state_copied_out_before_the_pause_alone_tells_of_a_checkpoint(steps: 
     assert ("160 MiB are copied to the host" in found.finding.why) is told
     assert any("async_save" in fix.code for fix in found.finding.fix) is told
     assert found.confidence is (Confidence.MEDIUM if told else Confidence.LOW)
+
+
+def test_where_no_line_is_the_users_the_librarys_function_is_named_and_asked_about() -> None:
+    builder = world()
+    # The third step, of which 80 ms are the pause.
+    builder.python("somelib/connector.py(90): wait_for_layer_load", 2 * STEP, 79_000)
+    builder.python("threading.py(604): wait", 2 * STEP + 10, 78_900)
+    found = judged(RULE, builder).finding
+    assert "inside `wait`, called by `wait_for_layer_load`: the GPU idles" in found.why
+    assert "`wait` called by `wait_for_layer_load`" in found.fix[-1].code
+    assert not any("with_stack" in fix.note for fix in found.fix)
+    assert any("with_stack" in fix.note for fix in judged(RULE, world()).finding.fix)

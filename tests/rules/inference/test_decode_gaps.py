@@ -64,3 +64,14 @@ def test_steps_told_by_kernels_alone_are_less_sure() -> None:
     for number in range(8):
         builder.step(number, number * 4_100, 4_000)
     assert judged(RULE, builder).finding.confidence is Confidence.LOW
+
+
+@pytest.mark.parametrize(("stop", "state"), [(0, State.CLEAR), (400_000, State.CLEAR)])
+def test_a_stop_of_the_whole_program_is_no_gap_between_tokens(stop: float, state: State) -> None:
+    builder = TraceBuilder()
+    at = 0.0
+    for number in range(12):
+        builder.annotation("execute_context_0(0)_generation_8(8)", at, 3_000)
+        builder.launch(at + 20, kernel_start=at + 60, kernel_dur=2_990, op="aten::mm")
+        at += 3_100 + (stop if number == 5 else 0)
+    assert run(RULE, builder).state is state

@@ -171,3 +171,17 @@ def test_kernels_of_another_device_fill_this_one_no_more() -> None:
                 at + device, kernel_start=at + 2_000, kernel_dur=90_000, name="k", device=device, call_dur=1, **grid
             )
     assert judged(RULE, builder).finding.why.startswith("For 100 % of the GPU's busy time")
+
+
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        ("_fwd_grouped_kernel_stage1", True),
+        ("void flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128, 64, 128>>(p)", True),
+        ("void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 32>>(p)", False),
+    ],
+)
+def test_attention_that_shares_its_cache_among_blocks_is_given_more_of_them(name: str, *, split: bool) -> None:
+    found = judged(RULE, world(name=name)).finding
+    assert ("Share keys and values among more blocks" in found.fix[0].code) is split
+    assert ("with the larger batch" in found.verify) is not split

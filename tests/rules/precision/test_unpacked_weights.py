@@ -94,3 +94,36 @@ def test_training_hears_of_passes_and_serving_of_kernels(trains: bool) -> None:
 def test_the_verdict_names_it_among_what_is_computed() -> None:
     verdict = explain_facts(Facts(world().trace()), rules=RULES).analysis.summary.verdict
     assert "unpacking weights 33 %" in verdict.text
+
+
+def in_ops(
+    *, products: int = 6, ops: tuple[str, ...] = ("aten::bitwise_and", "aten::__rshift__", "aten::mul")
+) -> TraceBuilder:
+    """Three steps in which ops of torch, 500 us each, stand in front of products of 5 ms."""
+    pointwise = "void at::native::vectorized_elementwise_kernel<4, at::native::Functor<unsigned char>>(int)"
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        since = at + 200
+        for _ in range(products):
+            for op in ops:
+                builder.launch(since - 150, kernel_start=since, kernel_dur=500, name=pointwise, op=op)
+                since += 500
+            builder.launch(since - 150, kernel_start=since, kernel_dur=5_000, name=GEMM, op="aten::mm")
+            since += 5_000
+    return builder
+
+
+def test_weights_that_ops_of_torch_unpack_are_told_with_a_kernel_as_the_remedy() -> None:
+    found = judged(RULE, in_ops())
+    assert found.finding.why.startswith(
+        "23 % of the GPU's busy time unpacks quantised weights before products: 18 kernels"
+    )
+    assert "DIFFUSERS_GGUF_CUDA_KERNELS" in found.finding.fix[0].note
+    assert "torch.compile" in found.finding.fix[1].code
+
+
+@pytest.mark.parametrize("ops", [("aten::mul", "aten::add"), ("aten::mul", "aten::logical_and")])
+def test_pointwise_ops_in_front_of_products_that_look_at_no_bits_unpack_nothing(ops: tuple[str, ...]) -> None:
+    assert run(RULE, in_ops(ops=ops)).state is State.NOT_APPLICABLE

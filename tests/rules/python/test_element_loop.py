@@ -326,3 +326,9 @@ def test_turns_that_copy_off_the_device_get_one_copy_for_all(every: int | None, 
     found = judged(RULE, builder).finding
     assert ("one copy for all" in found.fix[0].code) is told
     assert found.why.endswith(" They wait 24 times a step for values off the GPU.") is told
+
+
+@pytest.mark.parametrize(("op", "found"), [("tensorrt::execute_engine", False), ("mine::small", True)])
+def test_parts_of_a_model_that_run_as_one_op_are_layers_not_elements(op: str, *, found: bool) -> None:
+    unit = (op, "aten::select", "aten::add")
+    assert (run(RULE, world(unit=unit)).state is State.FIRED) is found

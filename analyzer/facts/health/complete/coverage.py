@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from analyzer.cause_names import IDLE_CAUSES
 from analyzer.facts.device.activity import is_elsewhere
+from analyzer.facts.device.captures import captured_launches, made_anew
 from analyzer.facts.device.launches import by_kernel_launch, launches_with_work
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.health.complete.repairs import FEWER_STEPS, WHOLE_FILE, is_cut
@@ -46,7 +47,7 @@ def check(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> I
     has_device = Capability.DEVICE in found
     if not has_device and not len(trace.ops) and not len(trace.collectives):
         yield _empty(trace)
-    elif not has_device and launches >= _MIN_LAUNCHES:
+    elif not has_device and launches - int(captured_launches(trace).sum()) >= _MIN_LAUNCHES:
         yield Symptom(
             "PG005",
             Gravity.UNUSABLE,
@@ -81,6 +82,7 @@ def check(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> I
         )
     if has_device:
         yield from _lost(trace, device, steps)
+    yield from _captured(trace, steps)
     events = sparse_host_events(trace, device, steps, host)
     if events is not None:
         alone = device.main is None and is_any(trace.annotations["kind"], "optimizer_step").any()
@@ -161,6 +163,26 @@ def _both(trace: Trace) -> str:
 def _whole_or(trace: Trace, otherwise: str) -> str:
     """What is missing from a file that was cut may have been recorded."""
     return WHOLE_FILE if is_cut(trace) else otherwise
+
+
+def _captured(trace: Trace, steps: Steps) -> Iterator[Symptom]:
+    """Launches that a graph's capture takes in: where they are many, what was recorded is a start, not the program's work.
+
+    Graphs that are captured for one replay each are the program's work (GR003).
+    """
+    calls = trace.runtime
+    mine = is_any(calls["kind"], "launch") & steps.host_window.contains(calls["start_ns"].to_numpy())
+    captured = int((mine & captured_launches(trace)).sum())
+    ratio = captured / max(int(mine.sum()), 1)
+    if captured >= _MIN_LAUNCHES and ratio >= LOST_CAUTION and not len(made_anew(trace)):
+        yield Symptom(
+            "PG002",
+            Gravity.UNUSABLE if ratio >= _LOST_UNUSABLE else Gravity.CAUTION,
+            f"{captured:,} of {int(mine.sum()):,} launches ({share(ratio)}) are captured into graphs and run nothing: what the "
+            "program does once they are replayed is not in this part of the recording.",
+            "record later, when the graphs are replayed",
+            captured,
+        )
 
 
 def _lost(trace: Trace, device: DeviceFacts, steps: Steps) -> Iterator[Symptom]:

@@ -12,6 +12,7 @@ from analyzer.facts.recording.engines import serving_engine
 from analyzer.facts.steps.faults import BEGUN_BEFORE, LOST, PARTIAL, SPIN
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.grouping import chosen
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from traces.trace import Trace
 
@@ -51,8 +52,14 @@ def _of_engine(trace: Trace, steps: Steps) -> bool:
     return steps.recurring and steps.count >= ENOUGH_STEPS and serving_engine(trace) is not None
 
 
-def check(trace: Trace, steps: Steps) -> Iterator[Symptom]:
-    """Symptoms that concern the steps."""
+def check(trace: Trace, steps: Steps, compiling: IntervalSet) -> Iterator[Symptom]:
+    """Symptoms that concern the steps.
+
+    Args:
+        trace: The trace.
+        steps: The steps.
+        compiling: When something is compiled.
+    """
     if not steps.marked and not _of_engine(trace, steps):
         how = (
             "the whole trace is taken as one step"
@@ -91,7 +98,8 @@ def check(trace: Trace, steps: Steps) -> Iterator[Symptom]:
     if len(spoilt):
         yield Symptom(
             "PG005",
-            Gravity.CAUTION,
+            # With next to none left, those need not be like the others.
+            Gravity.UNUSABLE if steps.count < ENOUGH_STEPS and 2 * len(spoilt) > len(steps.frame) else Gravity.CAUTION,
             _named(spoilt),
             WHOLE_FILE if is_cut(trace) else FEWER_STEPS,
             len(spoilt),
@@ -101,10 +109,17 @@ def check(trace: Trace, steps: Steps) -> Iterator[Symptom]:
         yield Symptom(
             "PG006",
             Gravity.NOTE,
-            _named(odd),
+            _named(odd, _compiled(odd, compiling)),
             _odd_fix(trace, odd),
             len(odd),
         )
+
+
+def _compiled(odd: pd.DataFrame, compiling: IntervalSet) -> str:
+    """Words for odd steps that compile for most of their time: the first request of a server may do so for each new shape."""
+    spans = IntervalSet.of_rows(odd)
+    taken = (spans & compiling).total_ns
+    return f"; {share(taken / spans.total_ns)} of that is compiling" if 2 * taken > spans.total_ns else ""
 
 
 def _odd_fix(trace: Trace, odd: pd.DataFrame) -> str | None:
@@ -131,19 +146,20 @@ def _restless(steps: Steps) -> Iterator[Symptom]:
     long = lengths[lengths >= _RESTLESS_TIMES * median]
     part = float(long.sum() / lengths.sum())
     take = "takes" if len(long) == 1 else "take"
+    when = "while requests come" if steps.requests else "in the middle of an epoch"
     yield Symptom(
         None,
         Gravity.CAUTION,
-        f"{count(len(long), 'step')} of {len(lengths)} {take} {share(part)} of the time (median {duration(median)}, mean "
-        f"{duration(float(lengths.mean()))}): shares and savings describe them, not a usual step.",
-        "record on a machine that nothing else uses, in the middle of an epoch, or choose steps with --steps",
+        f"{count(len(long), steps.noun)} of {len(lengths)} {take} {share(part)} of the time (median {duration(median)}, mean "
+        f"{duration(float(lengths.mean()))}): shares and savings describe them, not a usual {steps.noun}.",
+        f"record on a machine that nothing else uses, {when}, or choose steps with --steps",
         len(long),
         part,
     )
 
 
-def _named(steps: pd.DataFrame) -> str:
-    """Each step with its reason; of many the first few."""
+def _named(steps: pd.DataFrame, beside: str = "") -> str:
+    """Each step with its reason; of many the first few. What else is to be said stands behind."""
     named = [f"step {row.number} is left out: {row.reason}" for row in steps.head(_NAMED).itertuples()]
     more = len(steps) - _NAMED
-    return "; ".join([*named, f"{more} more are left out"] if more > 0 else named) + "."
+    return "; ".join([*named, f"{more} more are left out"] if more > 0 else named) + f"{beside}."

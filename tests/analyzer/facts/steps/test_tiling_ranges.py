@@ -115,3 +115,15 @@ def test_ranges_around_a_validation_after_the_training_do_not_hide_the_training(
         if name == "val_step":
             builder.annotation(name, at, 900)
     assert facts(builder).steps.source == f"inferred:{source}"
+
+
+@pytest.mark.parametrize(("overlap", "tiles"), [(0.0, True), (0.5, True), (5.0, False)])
+def test_ranges_that_rounding_makes_overlap_are_steps_those_that_cross_are_none(overlap: float, tiles: bool) -> None:
+    for name in ("my_function", "execute_context_1(2048)_generation_12(12)"):
+        source = facts(ranges(name, inside=1_000 + overlap)).steps.source
+        assert source.startswith("inferred:annotation") is tiles
+
+
+@pytest.mark.parametrize(("name", "called"), [("code2wav", "code2wav"), ("round {0}", "round")])
+def test_ranges_of_one_name_keep_the_numbers_in_it(name: str, called: str) -> None:
+    assert facts(ranges(name)).steps.source == f"inferred:annotation {called}"

@@ -1,0 +1,38 @@
+"""Code in fixes names the module of the device that was recorded."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice
+from builders import TraceBuilder
+from other_devices import private_use, xpu
+from rules.device_words import graphs, module, of_device
+
+CODE = Advice("python", "copied = torch.cuda.Event()\ntorch.cuda.synchronize()", "Note.")
+
+
+def facts(kind: str) -> Facts:
+    builder = TraceBuilder("rocm" if kind == "rocm" else "cuda")
+    for number in range(4):
+        builder.launch(number * 100, kernel_start=number * 100 + 20, kernel_dur=50)
+    turned = {"xpu": xpu, "other": private_use}
+    return Facts((turned[kind](builder) if kind in turned else builder).trace())
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "words"),
+    [
+        ("cuda", CODE.code, "CUDA graphs"),
+        ("rocm", CODE.code, "HIP graphs"),
+        ("xpu", "copied = torch.xpu.Event()\ntorch.xpu.synchronize()", "graphs"),
+        ("other", "copied = torch.Event()\ntorch.accelerator.synchronize()", "graphs"),
+    ],
+)
+def test_code_is_for_the_device_that_was_recorded(kind: str, code: str, words: str) -> None:
+    measured = facts(kind)
+    assert of_device(measured, CODE).code == code
+    assert of_device(measured, CODE).note == CODE.note
+    assert graphs(measured) == words
+    assert f"torch.{module(measured)}.synchronize()" in code
