@@ -149,6 +149,15 @@ def not_cached(facts: Facts) -> tuple[Advice, ...]:
     return (unset(found),) if found else ()
 
 
+# What torch.compile and its helpers know as graphs are those of NVIDIA and AMD.
+CUDA_GRAPHS = ("cuda", "rocm")
+_OTHER_GRAPHS = Advice(
+    "text",
+    "Replay the pass from a graph, where this device's backend has them: one launch for many kernels.",
+    "Ascend: `torch.npu.NPUGraph`; Gaudi: `wrap_in_hpu_graph`. Needs static shapes and no reads by the host inside.",
+)
+
+
 def replay_as_graph(facts: Facts) -> Advice:
     """One launch for all kernels of a step; by the engine that serves the model, or by hand where this torch cannot compile."""
     said = replayed(facts)
@@ -159,6 +168,8 @@ def replay_as_graph(facts: Facts) -> Advice:
             f"The engine's own {graphs(facts)}: one launch for the kernels of a pass that decodes. Prefills, and batches larger "
             "than those captured, are launched one by one all the same.",
         )
+    if facts.device.kind not in CUDA_GRAPHS:
+        return _OTHER_GRAPHS
     if older_than(facts, (2, 0)):
         return capture_by_hand(facts)
     removed = "-model = torch.compile(model)\n" if facts.kernels.fusion.compiled else ""
@@ -175,6 +186,8 @@ def replay_as_graph(facts: Facts) -> Advice:
 
 def capture_by_hand(facts: Facts) -> Advice:
     """A CUDA graph of the model without a compiler; of a model whose gradients are reduced before that is wrapped."""
+    if facts.device.kind not in CUDA_GRAPHS:
+        return _OTHER_GRAPHS
     note = "Needs tensors of fixed size at fixed places: copy each batch into the same input tensor."
     if not facts.communication.collectives.data_parallel:
         return Advice("python", "model = torch.cuda.make_graphed_callables(model, (example_batch,))", note)

@@ -79,7 +79,7 @@ from analyzer.finding import (
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
-from rules.changes import capture_by_hand, capture_with_collectives, replay_as_graph
+from rules.changes import CUDA_GRAPHS, capture_by_hand, capture_with_collectives, replay_as_graph
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -246,7 +246,8 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     first, by_hand = replay_as_graph(facts), capture_by_hand(facts)
     if facts.recording.serving_engine is not None:
         return (first,)
-    whole = (capture_with_collectives(facts),) if facts.communication.collectives.kernels else ()
+    known = facts.device.kind in CUDA_GRAPHS and facts.communication.collectives.kernels
+    whole = (capture_with_collectives(facts),) if known else ()
     return (first, *whole) if first == by_hand else (first, by_hand, *whole)
 
 

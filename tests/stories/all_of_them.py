@@ -91,7 +91,6 @@ SILENT: dict[str, str] = {
     "gradients looked at one by one": "the reads are told; one op in a row, as of an average's `lerp_`, is no loop to the rules",
     "advantages in a loop": "minibatches are taken for steps: what happens once for twenty of them is 10 % and in no usual step",
     "weights cast for each micro-batch": "no name tells casts of weights from those of activations, which are needed each time",
-    "free between ops of an Ascend": "torch_npu's own file is not read, which the grounds of the verdict say; no finding is then",
     "nine requests, a graph of sixteen": "ranges tell how many texts a pass has, nothing for how many its graph was captured",
     "DPA-2, Adam by passes": "an update of 4 % of the busy time is below the limit of the rule",
 }

@@ -51,6 +51,11 @@ _ARGUMENT_NAMES = {
     "device_id": "Device Id",
     "kernel_flop": "kernel_flop",
     "kernel_num_gb": "kernel_num_gb",
+    # Of CANN, Ascend's runtime; the last of a collective's planes.
+    "task_type": "Task Type",
+    "stream_id": "Stream Id",
+    "connection_id": "connection_id",
+    "plane_task": "task type",
     # A series without a name: the value of a counter.
     "value": "",
 }
@@ -115,6 +120,10 @@ class Args(msgspec.Struct, gc=False, rename=_ARGUMENT_NAMES):
     device_id: Number = None
     kernel_flop: msgspec.Raw = ABSENT
     kernel_num_gb: msgspec.Raw = ABSENT
+    task_type: Id = None
+    stream_id: Id = None
+    connection_id: Id = None
+    plane_task: Id = None
     value: Number = None
 
 

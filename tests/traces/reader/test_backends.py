@@ -13,8 +13,8 @@ from builders import MAIN, PROCESS, TraceBuilder
 from traces.reader.names.vocabulary import Kind, copy_direction, copy_host_memory, event_kind, runtime_kind
 from traces.trace import Trace, UnknownCategory
 
-# What torch_npu writes for the device: neither a category nor a stream, on a process of its own.
-ASCEND: dict[str, Any] = {"pid": 4, "tid": 3, "args": {"Task Type": "AI_CORE", "Stream Id": 3, "connection_id": 1}}
+# What nobody here has met: neither a category nor a stream, on a process of its own.
+UNMET: dict[str, Any] = {"pid": 4, "tid": 3, "args": {"unit": "AI_CORE", "queue": 3}}
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_unknown_categories_are_counted_by_what_else_their_thread_holds() -> Non
     builder.op("aten::mm", 0, 50)
     builder.event("Enqueue", "enqueue", 10, 5)
     for at in (60, 70):
-        builder.event("MatMulV2", "", at, 9, **ASCEND)
+        builder.event("MatMulV2", "", at, 9, **UNMET)
     builder.event("fft", "fpga", 80, 9, pid=7, tid=1, args={"stream": 1})
     trace = builder.trace()
     assert trace.unknown_categories == (
@@ -189,7 +189,7 @@ def test_the_same_from_a_bare_list_with_times_as_text(tmp_path: Path) -> None:
     events = [
         {"ph": "M", "name": "process_name", "pid": 4, "tid": 0, "args": {"name": "Ascend Hardware"}},
         {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": "1699529623106750.120", "dur": 50.5, "pid": 1, "tid": 1},
-        {"ph": "X", "name": "MatMulV2", "ts": "1699529623106790.480", "dur": 90, **ASCEND},
+        {"ph": "X", "name": "MatMulV2", "ts": "1699529623106790.480", "dur": 90, **UNMET},
     ]
     trace = read_text(tmp_path, json.dumps(events))
     assert len(trace.ops) == 1

@@ -23,6 +23,7 @@ from traces.reader.columns.signatures import Signatures
 from traces.reader.columns.symbols import Kinds, Symbols
 from traces.reader.events import FIRST_EDGE, Event
 from traces.reader.mend.repairs import Repairs
+from traces.reader.names.ascend import ascend_kind
 from traces.reader.names.vocabulary import (
     Kind,
     event_kind,
@@ -258,6 +259,10 @@ class Columns:
         for index in np.flatnonzero(kind == _UNKNOWN).tolist():
             # An unknown category on a stream is device work of a backend we have not met; anything else is not.
             event = events[index]
+            known = None if event.cat else ascend_kind(event)
+            if known is not None:
+                kind[index] = known
+                continue
             arguments = event.args
             on_device = arguments is not None and (arguments.stream is not None or arguments.device is not None)
             kind[index] = Kind.KERNEL if on_device else Kind.SKIP

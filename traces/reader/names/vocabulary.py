@@ -198,7 +198,7 @@ def accumulates_gradient(name: str) -> bool:
 
 # After the letters of the vendor (cuda, cu, hip, musa, cnrt, syn, aiu, ...) calls are named alike: of an accelerator that nobody
 # here has met a wait is a wait too. The two layers of Intel (ur, ze) have words of their own.
-_GRAPH_LAUNCH = re.compile(r"[a-z]+GraphLaunch")
+_GRAPH_LAUNCH = re.compile(r"[a-z]+GraphLaunch|aclmdl\w*Execute")
 _LAUNCH = re.compile(
     r"[a-z]+(?:Ext|Module|ExtModule|HccModule)?Launch(?!HostFunc)\w*|ze\w*Launch\w*|(?:ur|pi)EnqueueKernelLaunch"
     r"|[lL]aunch(?:Kernel|Executable)?|cnInvokeKernel|runFunction"
@@ -209,7 +209,7 @@ _MEMCPY = re.compile(
 )
 _MEMSET = re.compile(r"[a-z]+Memset\w*|urEnqueueUSMFill|zeCommandListAppendMemoryFill")
 _ALLOCATOR = re.compile(
-    r"(?:AscendCL@)?[a-z]+(?:(?:Device|Host)?(?:Malloc|Free)\w*|HostAlloc|ExtMallocWithFlags|HostRegister|HostUnregister)$"
+    r"[a-z]+(?:(?:Device|Host)?(?:Malloc|Free)\w*|HostAlloc|ExtMallocWithFlags|HostRegister|HostUnregister)$"
     r"|(?:cu|hip|mu)Mem(?:Create|Map|Unmap|Release|AddressReserve|AddressFree|Alloc\w*|Free\w*|SetAccess)$"
     r"|(?:ur|piext)USM(?:Device|Host|Shared)Alloc|(?:ur|piext)USMFree|zeMem(?:Alloc(?:Device|Host|Shared)|Free)"
 )
@@ -217,6 +217,8 @@ _ALLOCATOR = re.compile(
 
 def runtime_kind(name: str) -> str:
     """launch, graph_launch, memcpy, memset, sync, allocator or other, for a call of the device's runtime or driver."""
+    # CANN's calls bear the layer in front of their name: `Node@launch`.
+    name = name.rpartition("@")[2]
     for kind, pattern in (
         ("graph_launch", _GRAPH_LAUNCH),
         ("launch", _LAUNCH),

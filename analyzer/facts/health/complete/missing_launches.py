@@ -34,6 +34,9 @@ def check(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> I
         return
     ops, calls = trace.ops, trace.runtime
     launching = is_any(calls["kind"], *LAUNCHING)
+    if not np.isin(calls["thread"].to_numpy()[launching], ops["thread"].to_numpy()).any():
+        # Ops hand their work to a thread that launches it (Ascend's task queue).
+        return
     start, end, thread = (ops[name].to_numpy() for name in ("start_ns", "end_ns", "thread"))
     chosen = matching(ops["name"], _LAUNCHING.match) & steps.host_window.contains(start)
     # A compiler tries ops out on tensors without data.
