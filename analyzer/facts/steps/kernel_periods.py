@@ -1,8 +1,9 @@
 """Steps of a program that left no mark but its kernels: the outermost period of their names, where it covers the recording.
 
 Equal layers repeat within a pass as steps repeat within a run, so that a period alone says nothing. A period is taken for a step
-only where nothing speaks of a larger one: no room for another step before or behind, no kernel outside that is not of the
-sequence, no launch, range or module that holds several, no loader or optimizer that is called less often.
+only where nothing speaks of a larger one (no room for another step before or behind, no kernel outside that is not of the
+sequence, no launch, range or module that holds several, no loader or optimizer that is called less often) and something speaks
+for it: equal layers inside, or results that the host receives in each. Of equal pieces with gaps nobody can tell what they are.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ _PERIODIC_RATIO = 0.9
 # Kernels of one period at least: shorter ones are loops inside a step.
 _MIN_PERIOD = 8
 _CANDIDATE_PERIODS = 16
+# Kernels of one layer at least.
+_MIN_LAYER = 3
 # Of what differs one inner period later (the ends of passes) most is alike an outer period later; what differs by chance (another
 # algorithm, another stream first) does so whatever the distance.
 _OUTER_PART = 0.5
@@ -31,6 +34,8 @@ _CUT_TIMES = 2.0
 # The first cut lies up to a step behind the start of a recording, and the last one as far before its end. Beyond that there is room
 # for one more at most: where there is more, the sequence is but a part of what was recorded.
 _ROOM_STEPS = 2.0
+# As large a part of a pass is equal layers, of two at least.
+_LAYERED_RATIO = 1 / 3
 # Of many steps one may be longer than the others (a prompt before its tokens): a tenth is no other program.
 _ROOM_RATIO = 0.1
 
@@ -71,9 +76,36 @@ def kernel_steps(trace: Trace, launched: pd.DataFrame) -> KernelSteps | None:
     found = KernelSteps(period, start[at])
     if len(at) < MIN_REPETITIONS + 1 or not _is_all(codes, at, period) or not _covers(trace, found.cuts_ns):
         return None
+    if not (_layered(codes[first : first + period]) or _received_in_each(trace, found.cuts_ns)):
+        return None
     if _shared_launch(launched, rows, at) or _inside_another(trace, launched, rows[at]):
         return None
     return found
+
+
+def _layered(codes: Int64Array) -> bool:
+    """Whether a good part of one period repeats within it, as the layers of a model do."""
+    values, counts = np.unique(codes, return_counts=True)
+    several = counts > 1
+    rare = values[several][np.argsort(counts[several], kind="stable")][:_CANDIDATE_PERIODS]
+    tried = {int(np.median(np.diff(np.flatnonzero(codes == value)))) for value in rare}
+    return any(
+        int((codes[layer:] == codes[:-layer]).sum()) >= _LAYERED_RATIO * len(codes)
+        for layer in tried
+        if layer >= _MIN_LAYER
+    )
+
+
+def _received_in_each(trace: Trace, cuts_ns: Int64Array) -> bool:
+    """Whether the host receives something from the device, or waits for all of it, about once in each period."""
+    calls = trace.runtime
+    received = trace.copies["start_ns"].to_numpy()[is_any(trace.copies["direction"], "DtoH")]
+    waited = calls["start_ns"].to_numpy()[is_any(calls["kind"], "sync")]
+    for at in (received, waited):
+        inside = np.histogram(at, cuts_ns)[0]
+        if (inside == 1).mean() >= _PERIODIC_RATIO:
+            return True
+    return False
 
 
 def _is_all(codes: Int64Array, at: Int64Array, period: int) -> bool:

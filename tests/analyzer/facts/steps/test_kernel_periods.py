@@ -14,16 +14,30 @@ def facts(builder: TraceBuilder) -> Facts:
     return Facts(builder.trace())
 
 
-def kernel_sequence(*, gap: float) -> TraceBuilder:
-    """Five repetitions of ten different kernels, with `gap` us between repetitions and 1 us inside."""
+def kernel_sequence(*, gap: float, received: str = "DtoH") -> TraceBuilder:
+    """Five repetitions of ten different kernels, with `gap` us between repetitions, where something is copied, and 1 us inside."""
     builder = TraceBuilder()
     at = 0.0
     for _ in range(5):
         for index in range(10):
             builder.launch(at, kernel_start=at + 5, kernel_dur=100, name=f"kernel_{index}")
             at += 101
+        if received:
+            builder.copy(received, at, 4, start=at + 5, dur=2, size=64)
         at += gap
     return builder
+
+
+@pytest.mark.parametrize(("received", "found"), [("DtoH", True), ("HtoD", False), ("", False)])
+def test_equal_pieces_with_gaps_are_steps_only_where_the_host_receives_something_of_each(
+    received: str, *, found: bool
+) -> None:
+    assert facts(kernel_sequence(gap=50, received=received)).steps.source.startswith("inferred") is found
+
+
+@pytest.mark.parametrize(("ends", "found"), [(True, True), (False, False)])
+def test_layers_between_a_head_and_a_tail_make_a_pass_layers_alone_do_not(ends: bool, found: bool) -> None:
+    assert source(Passes(passes=6, layers=12, layer_gap=20, ends=ends)).startswith("inferred") is found
 
 
 def test_a_repeating_kernel_sequence_with_gaps_is_a_step() -> None:
@@ -45,15 +59,16 @@ class Passes:
         after: How long it goes on behind the last one.
         graph: What one call launches: nothing more than a kernel, a `layer` or a `pass`.
         ends: Whether there are an embedding and a head.
+        received: Whether the host receives something behind each layer: then each is a step of the program.
         prompt: Layers that stand before the first pass, as a prompt is longer than a token.
     """
 
     def __init__(
         self, *, passes: int = 1, layers: int = 8, layer_gap: float = 1, pass_gap: float = 50, before: float = 0,
-        after: float = 0, graph: str = "", ends: bool = True, prompt: int = 0,
+        after: float = 0, graph: str = "", ends: bool = True, prompt: int = 0, received: bool = False,
     ) -> None:  # fmt: skip
         self.builder = TraceBuilder()
-        self.at, self.graph = before, graph
+        self.at, self.graph, self.received = before, graph, received
         self.spans: list[tuple[float, float]] = []
         self.call: int | None = None
         if before:
@@ -82,6 +97,8 @@ class Passes:
             self.call = self._replay()
         for index in range(10):
             self._kernel(f"kernel_{index}")
+        if self.received:
+            self.builder.copy("DtoH", self.at, 2, start=self.at + 4, dur=1, size=64)
         self.at += gap - 1
 
     def _kernel(self, name: str) -> None:
@@ -111,8 +128,8 @@ def test_layers_of_a_pass_or_two_are_no_steps(passes: int) -> None:
 @pytest.mark.parametrize("place", ["before", "after"])
 @pytest.mark.parametrize(("idle", "found"), [(300, True), (100_000, False)])
 def test_a_guess_covers_what_the_host_does(place: str, idle: float, found: bool) -> None:
-    layers = Passes(layers=12, layer_gap=20, ends=False, **{place: idle})
-    assert (source(layers) != "whole-trace") is found
+    passes = Passes(passes=6, **{place: idle})
+    assert (source(passes) != "whole-trace") is found
 
 
 @pytest.mark.parametrize(("prompt", "found"), [(0, True), (40, False)])
@@ -123,12 +140,12 @@ def test_a_long_prompt_before_a_few_tokens_is_left_to_the_whole_recording(prompt
 @pytest.mark.parametrize(("ends", "found"), [(True, False), (False, True)])
 def test_kernels_that_are_not_of_the_sequence_speak_of_something_larger(ends: bool, found: bool) -> None:
     """An embedding before the first and a head behind the last repetition: those were layers."""
-    assert (source(Passes(layers=20, layer_gap=20, ends=ends)) != "whole-trace") is found
+    assert (source(Passes(layers=20, layer_gap=20, ends=ends, received=True)) != "whole-trace") is found
 
 
 @pytest.mark.parametrize(("graph", "found"), [("", True), ("layer", True), ("pass", False)])
 def test_what_one_call_launches_is_not_several_steps(graph: str, found: bool) -> None:
-    assert (source(Passes(layers=12, layer_gap=20, ends=False, graph=graph)) != "whole-trace") is found
+    assert (source(Passes(layers=12, layer_gap=20, ends=False, graph=graph, received=True)) != "whole-trace") is found
 
 
 def around(layers: Passes, how: str) -> Passes:
@@ -160,7 +177,7 @@ def around(layers: Passes, how: str) -> Passes:
     ],
 )
 def test_what_holds_several_repetitions_makes_them_parts(how: str, found: bool) -> None:
-    layers = around(Passes(layers=12, layer_gap=20, ends=False), how)
+    layers = around(Passes(layers=12, layer_gap=20, ends=False, received=True), how)
     assert (source(layers) != "whole-trace") is found
 
 
