@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from analyzer.page.words import safe
+from analyzer.page.words.of_steps import Noun, put
 from analyzer.ranks.document import Contended, Job, JobRank, Link
 from analyzer.units import count, duration, share
 
@@ -78,9 +79,11 @@ def job_page(job: Job | None) -> JobPage | None:
     used = [row for row in job.ranks if row.state == "ok"]
     size = f" of {job.world_size}" if job.world_size and job.world_size > job.present else ""
     left = len(used) - MOST_RANKS
+    # Of one step, marked or not, what is said is said of all that was recorded.
+    noun: Noun = "step" if len(job.steps) > 1 else "recording"
     return JobPage(
-        title=f"Job {safe.name(job.name)}: {job.present}{size} ranks, {duration(job.step_ns)} a step",
-        verdict=safe.clean(job.verdict.text),
+        title=put(f"Job {safe.name(job.name)}: {job.present}{size} ranks, {duration(job.step_ns)} a step", noun),
+        verdict=put(safe.clean(job.verdict.text), noun),
         bars=tuple(_bars(job, used[:MOST_RANKS])),
         key=KEY if job.matched.matched else _UNMATCHED_KEY,
         more_bars=f"{count(left, 'more rank')} that cost less" if left > 0 else "",
@@ -88,7 +91,7 @@ def job_page(job: Job | None) -> JobPage | None:
         ideal=tuple(_ideal(job)),
         steps=job.steps[:MOST_STEPS],
         heat=tuple(_heat(job, used[:MOST_RANKS])),
-        notes=tuple(_notes(job)),
+        notes=tuple(put(note, noun) for note in _notes(job)),
     )
 
 

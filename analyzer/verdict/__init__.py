@@ -14,8 +14,8 @@ from analyzer.facts import Facts
 from analyzer.facts.loops.backward_passes import Passes
 from analyzer.facts.loops.find import Loop
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS
+from analyzer.page.words.of_steps import put
 from analyzer.spans.intervals import EMPTY, IntervalSet
-from analyzer.step_words import put
 from analyzer.verdict.case import Case, Evidence
 from analyzer.verdict.overrides import OVERRIDES
 from analyzer.verdict.shares import verdict

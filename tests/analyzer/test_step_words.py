@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
-from analyzer.step_words import put
+from analyzer.page.words.of_steps import put
 from builders import TraceBuilder
 from rules import RULES
 from traces.trace import Trace
@@ -22,6 +22,8 @@ _SAID = {
         "in the recording the host stops",
     ),
     "93 % of the recorded steps": ("93 % of the recorded requests", "93 % of the recording"),
+    "34 ms of each 1.2 s step are": ("34 ms of each 1.2 s request are", "34 ms of the 1.2 s recording are"),
+    "for 5 % of a step or more": ("for 5 % of a request or more", "for 5 % of the recording or more"),
     "fewer kernels a step.": ("fewer kernels a request.", "fewer kernels in all."),
     "what the step waits for": ("what the request waits for", "what the recording waits for"),
     # What another recording needs, and the program's own code.

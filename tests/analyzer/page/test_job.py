@@ -42,6 +42,16 @@ def test_the_page_says_who_costs_how_much_since_when_and_why() -> None:
     assert heat[0][0] < 0.02 < heat[0][2]
 
 
+@pytest.mark.parametrize(("steps", "words"), [(4, "a step"), (1, "in all")])
+def test_of_ranks_with_one_step_all_that_was_recorded_is_told(steps: int, words: str) -> None:
+    job = analysis_of(Job(dp=2, steps=6)).job
+    assert job is not None
+    page = job_page(msgspec.structs.replace(job, steps=job.steps[:steps]))
+    assert page is not None
+    assert page.title.endswith(words)
+    assert ("step" in page.verdict) is (steps > 1)
+
+
 def test_a_trace_on_its_own_has_no_job() -> None:
     assert job_page(None) is None
     assert "Job" not in text.render(analyses.example())

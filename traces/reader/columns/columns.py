@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from traces.reader.columns.arguments import ARGUMENTS, Int32Array, codes
+from traces.reader.columns.ascend import ascend_kind
 from traces.reader.columns.by_category import kinds_of, pairs_of
 from traces.reader.columns.growing import Growing
 from traces.reader.columns.numbering import EventNumbers
@@ -23,7 +24,6 @@ from traces.reader.columns.signatures import Signatures
 from traces.reader.columns.symbols import Kinds, Symbols
 from traces.reader.events import FIRST_EDGE, Event
 from traces.reader.mend.repairs import Repairs
-from traces.reader.names.ascend import ascend_kind
 from traces.reader.names.vocabulary import (
     Kind,
     event_kind,

@@ -1,0 +1,50 @@
+"""Words for steps, requests and whole recordings: a sentence on steps is put in the words of what was measured."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Noun = Literal["step", "request", "recording"]
+
+# Each with what it becomes where everything recorded is taken as one; a request's are the same with its noun.
+_PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\beach ([\d.,]+ \w+) step\b"), r"the \1 recording"),
+    (re.compile(r"\bof a step\b"), "of the recording"),
+    (re.compile(r"\bper used step\b"), "in the recording"),
+    (re.compile(r"\b[Ii]n (?:[\d,]+ of )?[\d,]+ steps?\b"), "in the recording"),
+    (re.compile(r"\bthe recorded steps\b"), "the recording"),
+    (re.compile(r"\ball used steps\b"), "the recording"),
+    (re.compile(r"\bthe used steps?\b"), "the recording"),
+    (re.compile(r"\bthe steps?\b(?! themselves)"), "the recording"),
+    (re.compile(r"\beach step\b(?! (?:waits|takes))"), "the recording"),
+    (re.compile(r"\bmean step\b"), "whole recording"),
+    (re.compile(r"(?<!\bas )\ba step\b(?! later)"), "in all"),
+)
+# What serves requests does not train: the same sentences of the program.
+_NO_TRAINING: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\btraining (process|thread)\b"), r"main \1"),
+    (re.compile(r"\btraining (waits)\b"), r"the program \1"),
+    (re.compile(r"\bTraining (waits)\b"), r"The program \1"),
+    (re.compile(r"\b(beside|with) training\b"), r"\1 the program"),
+)
+_CODE = re.compile(r"(`[^`]*`)")
+
+
+def put(text: str, noun: Noun) -> str:
+    """A sentence on the used steps, in the trace's words."""
+    if noun == "step":
+        return text
+    return "".join(part if part.startswith("`") else _plain(part, noun) for part in _CODE.split(text))
+
+
+def _plain(text: str, noun: Noun) -> str:
+    for pattern, whole in _PHRASES:
+        text = pattern.sub(whole if noun == "recording" else _of_request, text)
+    for pattern, instead in _NO_TRAINING if noun == "request" else ():
+        text = pattern.sub(instead, text)
+    return text
+
+
+def _of_request(match: re.Match[str]) -> str:
+    return match[0].replace("step", "request")
