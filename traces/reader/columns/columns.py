@@ -259,12 +259,10 @@ class Columns:
         for index in np.flatnonzero(kind == _UNKNOWN).tolist():
             # An unknown category on a stream is device work of a backend we have not met; anything else is not.
             event = events[index]
-            known = None if event.cat else ascend_kind(event)
-            if known is not None:
+            if not event.cat and (known := ascend_kind(event)) is not None:
                 kind[index] = known
                 continue
-            arguments = event.args
-            on_device = arguments is not None and (arguments.stream is not None or arguments.device is not None)
+            on_device = event.args is not None and (event.args.stream is not None or event.args.device is not None)
             kind[index] = Kind.KERNEL if on_device else Kind.SKIP
             self.unknown[event.cat or "", (event.pid, event.tid), on_device] += 1
         return kind

@@ -18,7 +18,7 @@ from traces.reader.columns.growing import of_rows, thrifty
 from traces.reader.frames.arrays import Table, categorical, distinct, figures, from_codes, nullable, text
 from traces.reader.frames.counters import devices_of_rows, sampled, samples
 from traces.reader.frames.graph_edges import edge_ends
-from traces.reader.frames.layers import on_their_threads
+from traces.reader.frames.layers import join_layers
 from traces.reader.frames.memory import memory_columns, memory_rows
 from traces.reader.frames.threads import thread_numbers, threads
 from traces.reader.mend.repairs import Repairs
@@ -66,14 +66,8 @@ class FrameBuilder:
         self.tables = Tables(columns, repairs)
         self.tables.count_named(swallowed, "swallowed-escape")
         self.aside = clean(self.tables)
-        self._join_layers()
+        join_layers(self.tables[Kind.RUNTIME], self.tables[Kind.OP], self._names, columns.threads)
         self.origin_ns = self._origin()
-
-    def _join_layers(self) -> None:
-        calls, ops = self.tables[Kind.RUNTIME], self.tables[Kind.OP]
-        if calls and ops:
-            layered = np.array(["@" in str(name) for name in self._names], dtype=bool)[calls["name"]]
-            calls["thread"] = on_their_threads(calls["thread"], ops["thread"], list(self._columns.threads), layered)
 
     def _origin(self) -> int:
         timed = [table for kind, table in self.tables if kind not in _UNTIMED and table and table["start_known"].any()]

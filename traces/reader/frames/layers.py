@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 
-def on_their_threads(
+def join_layers(
+    calls: dict[str, npt.NDArray[Any]],
+    ops: dict[str, npt.NDArray[Any]],
+    names: npt.NDArray[Any],
+    threads: Iterable[tuple[Any, Any]],
+) -> None:
+    """Puts calls that name CANN's layer (`Node@launch`) on the thread of the program that made them, in place.
+
+    Args:
+        calls: Columns of the calls of a runtime.
+        ops: Columns of the ops.
+        names: Names of events, by code.
+        threads: Process and thread id by code.
+    """
+    if calls and ops:
+        layered = np.array(["@" in str(name) for name in names], dtype=bool)[calls["name"]]
+        calls["thread"] = _on_their_threads(calls["thread"], ops["thread"], list(threads), layered)
+
+
+def _on_their_threads(
     calls: npt.NDArray[Any], ops: npt.NDArray[Any], threads: Sequence[tuple[Any, Any]], layered: npt.NDArray[np.bool_]
 ) -> npt.NDArray[Any]:
     """The thread of each call, as a code: that of the ops with the same thread id, where exactly one process has such.
