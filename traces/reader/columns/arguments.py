@@ -124,7 +124,7 @@ def _runtime(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[A
 
 def _kernel(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
     args = _args(events)
-    part = _device(tables, events)
+    part = _of_device(args)
     part["blocks_per_sm"] = floats([a.blocks_per_sm for a in args])
     part["warps_per_sm"] = floats([a.warps_per_sm for a in args])
     part["occupancy"] = floats([a.occupancy for a in args])
@@ -140,19 +140,24 @@ def _extent(tables: Tables, args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]
 
 
 def _device(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
-    args = _args(events)
+    return _of_device(_args(events))
+
+
+def _of_device(args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
     return _external(args) | _ids(
         correlation=[a.correlation for a in args], device=[a.device for a in args], stream=[a.stream for a in args]
     )
 
 
 def _sync(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
-    return _device(tables, events) | _ids(awaited=[a.awaited for a in _args(events)])
+    args = _args(events)
+    return _of_device(args) | _ids(awaited=[a.awaited for a in args])
 
 
 def _copy(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
-    part = _device(tables, events)
-    sizes, known = integers([a.bytes if a.bytes is not None else a.size for a in _args(events)])
+    args = _args(events)
+    part = _of_device(args)
+    sizes, known = integers([a.bytes if a.bytes is not None else a.size for a in args])
     category = codes(tables.categories, [event.cat for event in events])
     return part | {"size": sizes, "size_known": known, "category": category}
 
