@@ -54,6 +54,47 @@ def _decoding(*, tokens: int, layers: int) -> TraceBuilder:
     return builder
 
 
+def _pieces(*, received: bool) -> TraceBuilder:
+    """Twelve equal pieces with a gap behind each, without a head: layers of a pass, or passes, whose results the host receives."""
+    builder, at = TraceBuilder(), 0.0
+    for _ in range(12):
+        for name in (
+            "rms_norm",
+            "gemm_qkv",
+            "rotary",
+            "flash_fwd_kernel",
+            "gemm_o",
+            "rms_norm_2",
+            "gemm_up",
+            "silu_mul",
+            "gemm_down",
+        ):
+            builder.launch(at, kernel_start=at + 10, kernel_dur=100, name=name, call_dur=4, op="aten::mm")
+            at += 102
+        if received:
+            builder.copy("DtoH", at, 4, start=at + 8, dur=2, size=64)
+        at += 60
+    return builder
+
+
+def _recorded_capture(*, begun: bool) -> TraceBuilder:
+    """A hundred launches without a kernel, between the beginning and the end of a stream's capture, or without the former."""
+    builder = TraceBuilder()
+    if begun:
+        builder.runtime("cudaStreamBeginCapture_v10000", 0, 5)
+    for number in range(100):
+        builder.op("aten::mm", 10 + 10 * number, 9)
+        builder.runtime("cudaLaunchKernel", 12 + 10 * number, 4)
+    builder.runtime("cudaStreamEndCapture_v10000", 1_020, 5)
+    for number in range(5):
+        builder.launch(1_100 + 50 * number, kernel_start=1_112 + 50 * number, kernel_dur=30)
+    return builder
+
+
+def _lost(builder: TraceBuilder) -> bool:
+    return any("have no kernel" in one.message for one in Facts(builder.trace()).health.symptoms)
+
+
 def _denoising(name: str, *, parts: int) -> TraceBuilder:
     """Ten steps of diffusion, each a range of the program's own, or so many: blocks of kernels, then the scheduler's."""
     builder = TraceBuilder()
@@ -435,6 +476,10 @@ MECHANISMS = (
     _said("ranges are steps", "of layers, five to a step", False, lambda: _counts(_denoising("layer {}", parts=5), 50)),
     _said("a layer is a step", "a pass for each of 12 tokens", False, lambda: _steps_of(_decoding(tokens=12, layers=12)) > 12),
     _said("a layer is a step", "one pass of 48 layers", False, lambda: _steps_of(_decoding(tokens=1, layers=48)) > 1),
+    _said("equal pieces are steps", "each read by the host", True, lambda: _steps_of(_pieces(received=True)) > 1),
+    _said("equal pieces are steps", "layers with gaps", False, lambda: _steps_of(_pieces(received=False)) > 1),
+    _said("kernels were lost", "launches without one", True, lambda: _lost(_recorded_capture(begun=False))),
+    _said("kernels were lost", "launches that are captured", False, lambda: _lost(_recorded_capture(begun=True))),
     _said("a round of updates is a step", "two optimizers in turns", True, lambda: _counts(_updates("ab" * 5), 5)),
     _said("a round of updates is a step", "five of the critic to one", True, lambda: _counts(_updates("aaaaab" * 4), 4)),
     _said("a round of updates is a step", "one optimizer", False, lambda: _counts(_updates("a" * 10), 5)),

@@ -50,8 +50,10 @@ APIS = (
     _api(r"clip_grad_norm_\(.*foreach=True", (2, 0)),
     _api(r"_foreach_norm", (1, 12)),
     _api(r"_foreach_lerp_", (2, 0)),
-    _api(r"_foreach_copy_", (2, 1)),
+    _api(r"_foreach_copy_", (2, 1)),  # pytorch#107226 of August 2023, behind 2.0 (issue 90539 asks for it)
     _api(r"\.to_local\(", (2, 0)),
+    # One name for the module of whichever device there is: documentation of 2.6.
+    _api(r"torch\.accelerator\.|torch\.(?:Event|Stream)\(", (2, 6)),
     # The compiler and graphs.
     _api(r"torch\.compile\b", (2, 0)),
     _api(r"torch\.compile\([^)]*dynamic=", (2, 0)),
