@@ -124,6 +124,17 @@ def _updates(pattern: str, *, batches: str = "a") -> TraceBuilder:
     return builder
 
 
+def _in_turns(*names: str) -> TraceBuilder:
+    """Five rounds of ranges of the program's own, each around half a millisecond of kernels."""
+    builder = TraceBuilder()
+    for place in range(5 * len(names)):
+        at = place * 500
+        builder.annotation(names[place % len(names)], at, 500)
+        for index in range(4):
+            builder.launch(at + index * 120, kernel_start=at + index * 120 + 8, kernel_dur=100, name="gemm", call_dur=4)
+    return builder
+
+
 def _steps_of(builder: TraceBuilder) -> int:
     """How many steps are told apart."""
     return Facts(builder.trace()).steps.count
@@ -473,6 +484,10 @@ _PROMISED = ("a batch", "the program's own code", "a loop over elements")
 MECHANISMS = (
     _said("ranges are steps", "ten that tile the recording", True, lambda: _counts(_denoising("denoise {}", parts=1), 10)),
     _said("ranges are steps", "turns of a player", True, lambda: _counts(_denoising("player_turn {}", parts=1), 10)),
+    _said("ranges are steps", "three that take turns", True, lambda: _counts(_in_turns("forward", "backward", "opt"), 5)),
+    _said("ranges are steps", "two parts of a loop in turns", True, lambda: _counts(_in_turns("get_batch", "learn"), 5)),
+    _said("ranges are steps", "parts of a layer in turns", False, lambda: _counts(_in_turns("attention", "mlp"), 5)),
+    _said("ranges are steps", "norms among layers in turns", False, lambda: _counts(_in_turns("conv", "batch_norm"), 5)),
     _said("ranges are steps", "of layers, five to a step", False, lambda: _counts(_denoising("layer {}", parts=5), 50)),
     _said("a layer is a step", "a pass for each of 12 tokens", False, lambda: _steps_of(_decoding(tokens=12, layers=12)) > 12),
     _said("a layer is a step", "one pass of 48 layers", False, lambda: _steps_of(_decoding(tokens=1, layers=48)) > 1),
@@ -540,6 +555,8 @@ MECHANISMS = (
     _said("graphs are captured anew", "twenty replays each", False, lambda: _fires("GR003", _captures(replays=20))),
     _said("compute and communication are mixed", "68 and 22 %", True, lambda: _bound_by(_shares(0.68, 0.22)) == "mixed"),
     _said("compute and communication are mixed", "72 and 27 %", True, lambda: _bound_by(_shares(0.72, 0.27)) == "mixed"),
+    _said("compute and communication are mixed", "62 and 21 %", True, lambda: _bound_by(_shares(0.62, 0.21)) == "mixed"),
+    _said("compute and communication are mixed", "55 and 27 %", False, lambda: _bound_by(_shares(0.55, 0.27)) == "mixed"),
     _said("compute and communication are mixed", "55 and 44 %", False, lambda: _bound_by(_shares(0.55, 0.44)) == "mixed"),
     _said("compute and communication are mixed", "85 and 14 %", False, lambda: _bound_by(_shares(0.85, 0.14)) == "mixed"),
     _said("allocating is a habit", "each of three steps", True, lambda: _fires("ME001", _allocating(3, range(3)))),

@@ -17,6 +17,7 @@ from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS
 from analyzer.page.words.of_steps import put
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.verdict.case import Case, Evidence
+from analyzer.verdict.in_one_step import in_one_step
 from analyzer.verdict.overrides import OVERRIDES
 from analyzer.verdict.shares import verdict
 
@@ -49,7 +50,7 @@ def verdict_of(
     )
     case = Case(facts, totals, found, loops_ns, evidence or {})
     answers = (override(case) for override in OVERRIDES)
-    said = next((answer for answer in answers if answer is not None), found)
+    said = in_one_step(case, next((answer for answer in answers if answer is not None), found))
     # The sentences are written of a step; what was recorded may be a request, or the whole recording.
     return msgspec.structs.replace(said, text=put(said.text, facts.steps.noun))
 

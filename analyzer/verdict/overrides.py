@@ -10,14 +10,12 @@ from analyzer.facts.device.launches import BLOCKING_RATIO
 from analyzer.facts.host.dispatch_owner import dispatch_owner
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share
+from analyzer.verdict.border import at_the_border
 from analyzer.verdict.case import Case
 from analyzer.verdict.in_gloo import in_gloo
 from analyzer.verdict.left_open import device_not_recorded, in_doubt
-from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO, COMPUTE_RATIO
+from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO
 
-# The ranks of one job share their collectives, and differ by up to 5 points of compute (17 and 22 % in HTA's two ranks): this close
-# to the border the same communication would be called compute on one rank and communication on the next.
-_BORDER_RATIO = 0.05
 # Where more than this part of the compute may be waiting for a core, nobody saw how long the model takes by itself.
 _DOUBTFUL_PART = 0.5
 # Fewer launches say nothing about a setting of the process (SY005).
@@ -256,22 +254,6 @@ def _dispatch(facts: Facts) -> IntervalSet:
     return facts.time.waterfall.owned(*_DISPATCH)
 
 
-def _at_the_border(case: Case) -> Verdict | None:
-    """A mixed verdict, with both shares, where compute and exposed communication meet near the border between them."""
-    totals, found = case.totals, case.found
-    total = sum(totals.values())
-    if found.bound_by not in ("compute", "communication") or not total:
-        return None
-    alone = totals.get("communication", 0) / total
-    useful = ("compute",) if case.facts.device.main is not None else ("compute", "optimizer")
-    compute = found.ratio if found.bound_by == "compute" else sum(totals.get(cause, 0) for cause in useful) / total
-    large = alone >= BOUND_RATIO and alone >= BOUND_PART_OF_LOSS * (1 - compute)
-    if not large or abs(compute - COMPUTE_RATIO) > _BORDER_RATIO:
-        return None
-    text = f"Mixed: compute takes {share(compute)} of the step, and collectives with no compute beside them {share(alone)}."
-    return Verdict(bound_by="mixed", ratio=alone, text=text)
-
-
 OVERRIDES: tuple[Callable[[Case], Verdict | None], ...] = (
     in_doubt,
     device_not_recorded,
@@ -289,5 +271,5 @@ OVERRIDES: tuple[Callable[[Case], Verdict | None], ...] = (
     _one_op,
     _after_waits,
     _held_up,
-    _at_the_border,
+    at_the_border,
 )

@@ -27,18 +27,24 @@ _GROUPS: dict[str, BoundBy] = {
     "unexplained": "unknown",
 }
 
+# The causes of each loss whose time the waterfall alone tells.
+CAUSES_OF: dict[BoundBy, tuple[str, ...]] = {
+    loss: tuple(cause for cause, group in _GROUPS.items() if group == loss)
+    for loss in ("communication", "copy", "input", "allocator", "sync", "compile", "python", "launch")
+}
+
 # A loss this large a share of the step is what the run is bound by, if it is at least half of all that is lost.
 BOUND_RATIO = 0.2
 BOUND_PART_OF_LOSS = 0.5
 # From this share of useful work on, the run is bound by compute whatever the rest is.
 COMPUTE_RATIO = 0.7
 # With at least half the step useful and no single large loss, compute is still what limits it.
-_COMPUTE_HALF = 0.5
+COMPUTE_HALF = 0.5
 # From this median lead on the queue is filled: gaps are single stalls, and the run is not bound by launching (rules.md 0.4: 2-18 us
 # where it is, 70 us and more where it is not; ID001 asks for 100 us after the fix).
 _QUEUED_LEAD_NS = 100_000
 # A second loss is named beside the largest from this share of the step on.
-_WORTH_NAMING = 0.05
+WORTH_NAMING = 0.05
 
 _SENTENCES: dict[BoundBy, str] = {
     "input": "Input-bound: {who} waits for the data loader for {share} of the step.",
@@ -63,7 +69,7 @@ _IN_STALLS = (
 _IN_TURN = "Queue-bound: for {share} of the step the device waits its turn: for another device of the process, at work."
 _WAIT_FOR_UNKNOWN = "launched work that waits for something the trace does not show"
 
-_LOSSES: dict[BoundBy, str] = {
+LOSSES: dict[BoundBy, str] = {
     "input": "waiting for data",
     "sync": "waiting for the device and refilling it",
     "launch": "dispatching work",
@@ -101,7 +107,7 @@ def verdict(
         return Verdict(bound_by="unknown", ratio=0.0, text="Nothing to judge: the window is empty.")
     queued = lead_ns is not None and lead_ns >= _QUEUED_LEAD_NS
     waits = waits or {}
-    ratios = _grouped(waterfall, waits, total, has_device=has_device)
+    ratios = grouped(waterfall, waits, total, has_device=has_device)
     looped = loops_ns / total
     if looped:
         ratios["compute"] = ratios.get("compute", 0.0) - looped
@@ -113,7 +119,7 @@ def verdict(
         return _warming_up(warmup_ratio)
     # Without a device the optimizer's time is among the compute.
     own_cores = not has_device and waterfall.get("optimizer", 0) > 0
-    if compute >= COMPUTE_RATIO or (compute >= _COMPUTE_HALF and ratio < BOUND_RATIO):
+    if compute >= COMPUTE_RATIO or (compute >= COMPUTE_HALF and ratio < BOUND_RATIO):
         optimizer = waterfall["optimizer"] / total if own_cores else None
         return Verdict(bound_by="compute", ratio=compute, text=_compute_text(compute, optimizer))
     # Host work between launches, with a filled queue, is a loss, but not launches that cannot keep up.
@@ -126,7 +132,7 @@ def verdict(
             # Said of a run that computes most of the time, the name alone would read as a contradiction.
             text = f"{text.removesuffix('.')}{_beside(waterfall, largest, ratio, compute, own_cores=own_cores)}"
         return Verdict(bound_by=largest, ratio=ratio, text=text)
-    if not names_it and ratio >= _COMPUTE_HALF:
+    if not names_it and ratio >= COMPUTE_HALF:
         return Verdict(bound_by="unknown", ratio=ratio, text=_IN_STALLS.format(share=share(ratio)))
     return _mixed(ratios, losses)
 
@@ -143,7 +149,7 @@ def _mixed(ratios: Mapping[BoundBy, float], losses: Mapping[BoundBy, str]) -> Ve
     """Where no loss is large enough to name: the largest, and a second that is worth a word."""
     (largest, ratio), *others = sorted(ratios.items(), key=lambda item: -item[1]) or [("unknown", 0.0)]
     text = f"Mixed: no single cause stands out; the largest loss is {losses[largest]} with {share(ratio)} of the step"
-    second = [f", then {losses[group]} with {share(part)}" for group, part in others[:1] if part >= _WORTH_NAMING]
+    second = [f", then {losses[group]} with {share(part)}" for group, part in others[:1] if part >= WORTH_NAMING]
     return Verdict(bound_by="mixed", ratio=ratio, text=f"{text}{''.join(second)}.")
 
 
@@ -151,7 +157,7 @@ def _words(
     waterfall: Mapping[str, int], waits: Mapping[str, int], ratios: Mapping[BoundBy, float]
 ) -> tuple[dict[BoundBy, str], dict[BoundBy, str]]:
     """What each loss is called, and its sentence: of dispatch and of waiting work after what most of it is."""
-    losses, sentences = dict(_LOSSES), dict(_SENTENCES)
+    losses, sentences = dict(LOSSES), dict(_SENTENCES)
     total = sum(waterfall.values())
     if waterfall.get("optimizer", 0) > BOUND_PART_OF_LOSS * ratios.get("launch", 0.0) * total:
         losses["launch"] = "running the optimizer on the host"
@@ -178,7 +184,7 @@ def _beside(waterfall: Mapping[str, int], largest: BoundBy, ratio: float, comput
     return f"{named}; the model {'and its optimizer take' if own_cores else 'itself takes'} {share(compute)}."
 
 
-def _grouped(
+def grouped(
     waterfall: Mapping[str, int], waits: Mapping[str, int], total: int, *, has_device: bool
 ) -> dict[BoundBy, float]:
     """Shares by what a person would call the cause."""
@@ -205,7 +211,7 @@ def _compute_text(ratio: float, optimizer: float | None) -> str:
     text = _SENTENCES["compute"].format(share=share(ratio))
     if optimizer is None:
         return text
-    alone = f", the optimizer alone {share(optimizer)}" if optimizer > _COMPUTE_HALF * ratio else ""
+    alone = f", the optimizer alone {share(optimizer)}" if optimizer > COMPUTE_HALF * ratio else ""
     return f"{text.replace('the model itself is', 'the model and its optimizer are').removesuffix('.')}{alone}."
 
 

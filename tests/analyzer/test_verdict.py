@@ -312,6 +312,29 @@ def test_near_the_border_the_same_communication_is_named_alike_on_all_ranks(comp
     assert (both in found.text) is (bound == "mixed")
 
 
+@pytest.mark.parametrize(("alone", "bound"), [(19, "compute"), (21, "mixed"), (24, "mixed"), (26, "communication")])
+def test_communication_that_is_barely_large_beside_a_third_loss_is_mixed(alone: int, bound: str) -> None:
+    """A point less of it on another rank, and compute would be the verdict."""
+    totals = {"compute": 84 - alone, "communication": alone, "python": 16}
+    found = verdict_of(Facts(_working(TraceBuilder())), totals)
+    assert found.bound_by == bound
+    words = f"compute beside them {alone} %; then Python outside any op with 16 %."
+    assert (words in found.text) is (bound == "mixed")
+
+
+@pytest.mark.parametrize(
+    ("alone", "loaded", "bound"), [(38, 29, "communication"), (34, 32, "mixed"), (32, 34, "mixed"), (28, 38, "input")]
+)
+def test_communication_beside_another_loss_as_large_is_mixed(alone: int, loaded: int, bound: str) -> None:
+    totals = {"compute": 100 - alone - loaded, "communication": alone, "input": loaded}
+    found = verdict_of(Facts(_working(TraceBuilder())), totals)
+    assert found.bound_by == bound
+    words = (
+        f"Mixed: collectives with no compute beside them take {alone} % of the step, and waiting for data {loaded} %."
+    )
+    assert (found.text == words) is (bound == "mixed")
+
+
 @pytest.mark.parametrize(
     "totals",
     [

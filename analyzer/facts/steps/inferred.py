@@ -18,6 +18,7 @@ from analyzer.facts.recording.training import trains
 from analyzer.facts.steps.kernel_periods import kernel_steps
 from analyzer.facts.steps.optimizer_turns import ends_of_rounds, outermost_steps
 from analyzer.facts.steps.tiling_ranges import MIN_REPETITIONS, VARYING, called, cross, tiling_ranges
+from analyzer.facts.steps.tiling_rounds import tiling_rounds
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import distinct_texts, is_any
 from traces.trace import Trace
@@ -75,6 +76,8 @@ def infer_steps(trace: Trace, launched: pd.DataFrame) -> InferredSteps | None:
     optimizer = _from_optimizer(trace)
     if ranges and optimizer and len(ranges.start_ns) >= _PARTS * len(optimizer.start_ns):
         ranges = None
+    if ranges is not None and optimizer is None:
+        ranges = _whole_round(trace, ranges)
     loader = _from_loader(trace, requests=requests)
     named = [found for found in (ranges, optimizer, loader) if found is not None]
     if named:
@@ -113,6 +116,16 @@ def _from_ranges(trace: Trace, names_like: re.Pattern[str], *, requests: bool) -
                 f"annotation {called(rows, str(name))}", start, int(end[-1]), int(rows["thread"].iloc[0]), requests
             )
     return best
+
+
+def _whole_round(trace: Trace, ranges: InferredSteps) -> InferredSteps:
+    """The rounds of ranges that come as often as some that are named as steps are: `step` may be but the update's."""
+    found = tiling_rounds(trace)
+    if found is None or abs(len(found.start_ns) - len(ranges.start_ns)) > 1:
+        return ranges
+    return _between_starts(
+        f"annotation {found.name}", found.start_ns, int(found.end_ns[-1]), found.thread, ranges.requests
+    )
 
 
 def _apart(ranges: pd.DataFrame) -> bool:
@@ -156,7 +169,7 @@ def _between_starts(how: str, start: Int64Array, last: int, thread: int, request
 
 
 def _from_tiling(trace: Trace, *, requests: bool) -> InferredSteps | None:
-    found = tiling_ranges(trace)
+    found = tiling_ranges(trace) or tiling_rounds(trace)
     if found is None:
         return None
     return _between_starts(f"annotation {found.name}", found.start_ns, int(found.end_ns[-1]), found.thread, requests)

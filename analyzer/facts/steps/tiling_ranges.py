@@ -23,14 +23,14 @@ MIN_REPETITIONS = 3
 VARYING = re.compile(r"(?<=\w)\[.*|\d+")
 _SAID = re.compile(r"(?<=\w)\[.*")
 # The largest part of a training step is its backward pass, twice as long as the forward pass: two thirds. What tiles takes more.
-_TILING_RATIO = 0.8
+TILING_RATIO = 0.8
 # Where one ends and the next begins at once, each of the two times is rounded by itself: to 1 ns, to 1 us before torch 2.2.
 _ROUNDED_NS = 1_000
 # Work between two of them is work between any two: an iteration's loading, its logging. Between some of them it is what a pass does
 # beside its layers, or an iteration now and then; nobody can tell.
 _ALWAYS_RATIO = 0.9
 # Parts of a model, and of a step; a player is no layer.
-_PART = re.compile(
+PART = re.compile(
     r"(?<!p)layer|block|stage|module|attention|attn|mlp|expert|encoder|decoder|embed|micro_?batch", re.IGNORECASE
 )
 
@@ -62,12 +62,12 @@ def tiling_ranges(trace: Trace) -> Tiling | None:
         return None
     begin, end = host_extent(trace)
     names = distinct_texts(ranges["name"])
-    alike = np.array(["" if _PART.search(name) else VARYING.sub("#", name) for name in names] + [""], dtype=object)
+    alike = np.array(["" if PART.search(name) else VARYING.sub("#", name) for name in names] + [""], dtype=object)
     groups = alike[ranges["name"].cat.codes.to_numpy()]
     best: Tiling | None = None
     for (name, _), rows in ranges.groupby([groups, ranges["thread"]]):
         since, until = rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()
-        if not name or len(rows) < MIN_REPETITIONS or int((until - since).sum()) < _TILING_RATIO * (end - begin):
+        if not name or len(rows) < MIN_REPETITIONS or int((until - since).sum()) < TILING_RATIO * (end - begin):
             continue
         found = Tiling(called(rows, str(name)), since, until, int(rows["thread"].iloc[0]))
         if not _are_parts(trace, ranges, rows, found) and (best is None or len(since) < len(best.start_ns)):
@@ -113,11 +113,21 @@ def _are_parts(trace: Trace, ranges: pd.DataFrame, mine: pd.DataFrame, found: Ti
     held = np.searchsorted(start, others["end_ns"].to_numpy()) - np.searchsorted(start, others["start_ns"].to_numpy())
     if ((held > 1) & (held < len(start))).any():
         return True
-    kinds = trace.annotations["kind"]
-    if any(0 < int(is_any(kinds, kind).sum()) < len(start) - 1 for kind in ("loader", "optimizer_step", "zero_grad")):
+    if counted_seldom(trace, len(start)):
         return True
     working = _between(trace, found)
     return 0 < working < _ALWAYS_RATIO * (len(start) - 1)
+
+
+def counted_seldom(trace: Trace, number: int) -> bool:
+    """Whether a loader, an optimizer or its `zero_grad` speaks of fewer iterations than there are repetitions.
+
+    Args:
+        trace: The trace.
+        number: Of repetitions.
+    """
+    kinds = trace.annotations["kind"]
+    return any(0 < int(is_any(kinds, kind).sum()) < number - 1 for kind in ("loader", "optimizer_step", "zero_grad"))
 
 
 def _between(trace: Trace, found: Tiling) -> int:
