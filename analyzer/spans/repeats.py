@@ -39,10 +39,7 @@ def repeated_runs(
     taken = np.zeros(count + 1, dtype=np.int64)
     found: list[tuple[Int64Array, Int64Array, Int64Array]] = []
     for period in range(1, min(max_period, count - 1) + 1):
-        same = (codes[period:] == codes[:-period]) & (group[period:] == group[:-period])
-        edges = np.diff(np.concatenate([[0], same.astype(np.int8), [0]]))
-        first, last = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-        repeats = (last - first + period) // period
+        first, repeats = _of_period(codes, group, period)
         long = repeats >= min_repeats
         first, repeats = first[long], repeats[long]
         if not len(first):
@@ -59,6 +56,52 @@ def repeated_runs(
     first, periods, repeats = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.argsort(first, kind="stable")
     return pd.DataFrame({"first": first[order], "period": periods[order], "repeats": repeats[order]})
+
+
+def shorter_runs(codes: Int64Array, group: Int64Array, runs: pd.DataFrame, *, min_repeats: int) -> pd.DataFrame:
+    """Runs too short to count by themselves, beside one of the same unit that counts: the last row of a loop over rows.
+
+    Args:
+        codes: What stands at each position, shape (n,).
+        group: As of `repeated_runs`, shape (n,).
+        runs: From `repeated_runs`.
+        min_repeats: Repetitions from which a run counted there.
+
+    Returns:
+        Columns first, period, repeats; at least two repetitions, at most one unit away from the run that counts, in its group.
+    """
+    worth = (codes.astype(np.uint64) + np.uint64(1)) * np.uint64(_BASE)
+    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(worth * (worth >> np.uint64(29)))])
+    begin, beyond = runs["first"].to_numpy(), (runs["first"] + runs["repeats"] * runs["period"]).to_numpy()
+    edges = np.zeros(len(codes) + 1, dtype=np.int64)
+    np.add.at(edges, begin, 1)
+    np.add.at(edges, beyond, -1)
+    taken = np.concatenate([[0], np.cumsum(np.cumsum(edges)[:-1] > 0)])
+    found = [runs.iloc[:0]]
+    for period in runs["period"].unique().tolist():
+        known = (runs["period"] == period).to_numpy()
+        first, repeats = _of_period(codes, group, period)
+        short = (repeats > 1) & (repeats < min_repeats)
+        first, repeats = first[short], repeats[short]
+        end = first + repeats * period
+        after = np.searchsorted(beyond[known], first, side="right") - 1
+        before = np.minimum(np.searchsorted(begin[known], end), int(known.sum()) - 1)
+        near = np.zeros(len(first), dtype=bool)
+        for place, gap in ((after, first - beyond[known][after]), (before, begin[known][before] - end)):
+            other = begin[known][place]
+            alike = sums[other + period] - sums[other] == sums[first + period] - sums[first]
+            near |= (place >= 0) & (gap >= 0) & (gap <= period) & alike & (group[other] == group[first])
+        near &= taken[end] == taken[first]
+        found.append(pd.DataFrame({"first": first[near], "period": period, "repeats": repeats[near]}))
+    return pd.concat(found, ignore_index=True).astype(np.int64)
+
+
+def _of_period(codes: Int64Array, group: Int64Array, period: int) -> tuple[Int64Array, Int64Array]:
+    """Where each stretch that repeats at a period begins, and its whole repetitions."""
+    same = (codes[period:] == codes[:-period]) & (group[period:] == group[:-period])
+    edges = np.diff(np.concatenate([[0], same.astype(np.int8), [0]]))
+    first, last = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    return first, (last - first + period) // period
 
 
 def varying_runs(codes: Int64Array, group: Int64Array, begins: BoolArray, *, min_repeats: int) -> pd.DataFrame:

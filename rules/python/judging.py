@@ -82,11 +82,9 @@ def _listed(ops: tuple[str, ...]) -> str:
 
 
 def _how_often(facts: Facts, loop: Loop) -> str:
-    """`60 times in a row`, or `60 times in a row, 4 times a step,` where other ops come between."""
-    runs = round(loop.runs / max(loop.steps_seen, 1))
-    if runs <= 1:
-        return f"{loop.repeats / max(loop.steps_seen, 1):,.0f} times in a row"
-    return f"{loop.repeats / loop.runs:,.0f} times in a row, {count(runs, 'time')} {facts.steps.a_unit},"
+    """`60 times in a row`, or `60 times a step, in 4 rows,` where other ops come between."""
+    runs, times = round(loop.runs / max(loop.steps_seen, 1)), f"{loop.repeats / max(loop.steps_seen, 1):,.0f} times"
+    return f"{times} in a row" if runs <= 1 else f"{times} {facts.steps.a_unit}, in {count(runs, 'row')},"
 
 
 def evidence(facts: Facts, loop: Loop) -> tuple[Evidence, ...]:

@@ -21,7 +21,7 @@ from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
-from analyzer.spans.repeats import canonical, repeated_runs, varying_runs
+from analyzer.spans.repeats import canonical, repeated_runs, shorter_runs, varying_runs
 from traces.trace import Trace
 
 __all__ = ["Loop", "find_loops", "may_be_the_steps"]
@@ -68,6 +68,8 @@ def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:
     codes = codes_of(tree.frame["name"])[rows].astype(np.int64)
     names = distinct_texts(tree.frame["name"])
     runs = repeated_runs(codes, group, min_repeats=MIN_REPEATS)
+    runs = pd.concat([runs, shorter_runs(codes, group, runs, min_repeats=MIN_REPEATS)], ignore_index=True)
+    runs = runs.sort_values("first", kind="stable", ignore_index=True)
     runs = runs.assign(length=runs["period"] * runs["repeats"], shown=runs["first"], varies=False)
     for turn in _TURNS:
         branching = _with_branches(codes, group, names, runs, turn)

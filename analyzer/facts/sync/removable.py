@@ -15,7 +15,8 @@ def removable(waits: Waits, reasons: tuple[str, ...], copied: IntervalSet = EMPT
 
     What they own, and of the idle time from each call on as much as it waited beyond that: the host would have been that much
     earlier, not more. What is counted as the copies' own time hides nothing: it is gone with them. Not past the thread's next call
-    that waits for another reason: behind that the device idles all the same.
+    that waits for another reason: behind that the device idles all the same. A first step's wait for work of a step that is not
+    used counts as far as the used ones wait for their own.
 
     Args:
         waits: All waiting calls.
@@ -35,19 +36,38 @@ def removable_of(waits: Waits, mine: BoolArray, copied: IntervalSet = EMPTY) -> 
     """
     thread = waits.calls["thread"].to_numpy()
     found = owned = waits.sync & IntervalSet(waits.calls["start_ns"].to_numpy()[mine], waits.territory_end_ns[mine])
+    lasted = _of_used_steps(waits, mine)
     for rows in rows_by(thread[mine]).values():
-        found |= _earlier(waits, np.flatnonzero(thread == thread[mine][rows[0]]), mine, owned, copied)
+        found |= _earlier(waits, np.flatnonzero(thread == thread[mine][rows[0]]), mine, lasted, owned, copied)
     return found
 
 
-def _earlier(waits: Waits, rows: Int64Array, mine: BoolArray, owned: IntervalSet, copied: IntervalSet) -> IntervalSet:
+def _of_used_steps(waits: Waits, mine: BoolArray) -> Int64Array:
+    """For how long each call waits for the device in the used steps, shape (calls,).
+
+    The host goes through a step before the device does: its calls may wait for work of the step before. Where that is a used one,
+    so is the wait; in front of the first one it counts up to what another step waits at most, as in a loop that goes on.
+    """
+    start, dur = (waits.calls[name].to_numpy() for name in ("start_ns", "dur_ns"))
+    inside = waits.window.overlap_with(start, start + dur)
+    _, step = np.unique(waits.calls["step"].to_numpy(), return_inverse=True)
+    waited, before = (np.bincount(step, weights=part * mine) for part in (dur, dur - inside))
+    most = waited[before == 0].max(initial=0)
+    counted = np.clip(most - (waited - before), 0, before) / np.maximum(before, 1)
+    lasted: Int64Array = inside + ((dur - inside) * counted[step]).astype(np.int64)
+    return lasted
+
+
+def _earlier(
+    waits: Waits, rows: Int64Array, mine: BoolArray, lasted: Int64Array, owned: IntervalSet, copied: IntervalSet
+) -> IntervalSet:
     """Idle time from the calls of one thread on that they do not own, as long as they waited and until it is used up."""
     every, rest = waits.calls["start_ns"].to_numpy(), waits.idle - owned
     rows = rows[np.argsort(every[rows], kind="stable")]
     start, asked = every[rows], mine[rows]
     end = np.append(start[1:], np.iinfo(np.int64).max // 2)
-    inside = waits.calls["dur_ns"].to_numpy()[rows]
-    inside = inside - copied.overlap_with(start, start + inside)
+    dur = waits.calls["dur_ns"].to_numpy()[rows]
+    inside = np.maximum(lasted[rows] - copied.overlap_with(start, start + dur), 0)
     waited = np.where(asked, inside - owned.overlap_with(start, end), 0)
     # A call for another reason uses up all that was left.
     change = np.where(asked, waited - rest.overlap_with(start, end), -(np.abs(waited).sum() + rest.total_ns))

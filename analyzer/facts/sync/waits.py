@@ -64,6 +64,7 @@ class Waits(msgspec.Struct, frozen=True):
         idle: When the device does nothing.
         copying: What the cause `copy` owns: copies with nothing computed beside.
         territory_end_ns: For each call the end of the time it may own.
+        window: The used steps, as the device goes through them.
     """
 
     calls: pd.DataFrame
@@ -71,6 +72,7 @@ class Waits(msgspec.Struct, frozen=True):
     idle: IntervalSet
     copying: IntervalSet
     territory_end_ns: Int64Array
+    window: IntervalSet
 
     def of(self, *reasons: str) -> WaitingCalls:
         """The calls with these reasons."""
@@ -113,7 +115,8 @@ def waits(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, time
     step = steps.of_host(start)
     frame["step"] = used["number"].to_numpy()[step] if len(used) else step
     inside = step >= 0
-    return Waits(frame[inside].reset_index(drop=True), sync, time.idle, time.waterfall.owned("copy"), until[inside])
+    copying, frame = time.waterfall.owned("copy"), frame[inside].reset_index(drop=True)
+    return Waits(frame, sync, time.idle, copying, until[inside], steps.window)
 
 
 def _described(

@@ -106,12 +106,11 @@ def known_activity(trace: Trace, time: IntervalSet) -> str | None:
             continue
         categories = frame["name"].cat.categories.astype(str)
         codes = frame["name"].cat.codes.to_numpy()
-        overlap = time.overlap_with(frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
         for word, pattern in _KNOWN:
             matches = np.array([pattern.search(name) is not None for name in categories], dtype=bool)
-            longest = int(overlap[matches[codes]].max(initial=0))
-            if longest * 2 > time.total_ns and (best is None or longest > best[0]):
-                best = (longest, word)
+            known = (IntervalSet.of_rows(frame, matches[codes]) & time).total_ns
+            if known * 2 > time.total_ns and (best is None or known > best[0]):
+                best = (known, word)
     return best[1] if best else None
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from analyzer.spans.repeats import canonical, repeated_runs, varying_runs
+from analyzer.spans.repeats import canonical, repeated_runs, shorter_runs, varying_runs
 
 
 def found(text: str, groups: str | None = None, min_repeats: int = 3) -> list[tuple[int, int, int]]:
@@ -73,3 +74,33 @@ def test_a_turn_too_long_or_in_another_group_ends_the_run() -> None:
 def test_without_beginnings_there_are_no_turns() -> None:
     assert varying("abcabc") == []
     assert varying("") == []
+
+
+def shorter(text: str, group: str | None = None) -> list[tuple[int, int, int]]:
+    """Runs of fewer than ten turns beside longer ones of the same unit: (first, period, repeats)."""
+    codes = np.array([ord(letter) for letter in text], dtype=np.int64)
+    groups = np.array([ord(letter) for letter in group or "a" * len(text)], dtype=np.int64)
+    runs = repeated_runs(codes, groups, min_repeats=10)
+    found = shorter_runs(codes, groups, runs, min_repeats=10)
+    return list(zip(*(found[name].tolist() for name in ("first", "period", "repeats")), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("abc" * 12 + "x" + "abc" * 4, [(37, 3, 4)]),
+        ("abc" * 4 + "x" + "abc" * 12, [(0, 3, 4)]),
+        ("abc" * 12 + "xyzxyz" + "abc" * 4, []),
+        ("abc" * 12 + "x" + "abd" * 4, []),
+        ("abc" * 12 + "x" + "abc", []),
+        ("abc" * 4 + "x" + "abc" * 4, []),
+        ("", []),
+    ],
+    ids=["the last row", "the first row", "far away", "another unit", "one turn", "no long row", "nothing"],
+)
+def test_a_short_row_beside_a_long_one_of_its_unit_is_found(text: str, rows: list[tuple[int, int, int]]) -> None:
+    assert shorter(text) == rows
+
+
+def test_a_short_row_in_another_group_is_another_loop() -> None:
+    assert shorter("abc" * 12 + "abc" * 4, "a" * 36 + "b" * 12) == []

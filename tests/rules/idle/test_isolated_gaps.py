@@ -140,3 +140,20 @@ def test_where_no_line_is_the_users_the_librarys_function_is_named_and_asked_abo
     assert "`wait` called by `wait_for_layer_load`" in found.fix[-1].code
     assert not any("with_stack" in fix.note for fix in found.fix)
     assert any("with_stack" in fix.note for fix in judged(RULE, world()).finding.fix)
+
+
+def test_equal_pauses_for_one_thing_are_known_together() -> None:
+    """None of four evaluations is most of the time that all four take."""
+    builder = world(slow=(1, 3, 5, 7), steps=10)
+    gaps = [event["ts"] for event in builder.events if event["name"].startswith("ProfilerStep#")]
+    for number in (1, 3, 5, 7):
+        builder.annotation("validate", gaps[number] + 100, 79_000)
+    found = judged(RULE, builder)
+    assert "In 4 of 10 steps the program stops for evaluation" in found.finding.why
+    assert found.confidence is Confidence.HIGH
+
+
+def test_one_of_four_pauses_that_is_known_says_nothing_of_the_others() -> None:
+    builder = world(slow=(1, 3, 5, 7), steps=10)
+    builder.annotation("validate", STEP + 100, 79_000)
+    assert judged(RULE, builder).confidence is Confidence.LOW

@@ -64,7 +64,7 @@ def test_rows_with_other_ops_between_them_are_no_single_row() -> None:
         for place in range(1, 4):
             builder.op("aten::sort", at + place * 600 + (place - 1) * 20, 20)
         builder.op("aten::linear", at + 2_500, STEP - 2_500)
-    assert "run 30 times in a row, 4 times a step, in the step" in judged(RULE, builder).finding.why
+    assert "run 120 times a step, in 4 rows, in the step" in judged(RULE, builder).finding.why
 
 
 def test_on_a_device_only_where_launches_limit_the_step() -> None:
@@ -145,3 +145,20 @@ def test_a_loop_that_starves_the_device_is_told_beside_a_full_queue(dur: float, 
                 at += 19
         builder.step(number, begin, at - begin)
     assert run(RULE, builder).state is state
+
+
+def test_the_last_row_counts_although_it_is_short() -> None:
+    """66 turns with another op after each fifteen: five rows, not four of fifteen."""
+    builder = TraceBuilder(None)
+    for number in range(4):
+        at = now = number * STEP
+        builder.step(number, at, STEP)
+        for turn in range(66):
+            for name in UNIT:
+                builder.op(name, now, 8)
+                now += 10
+            if turn % 15 == 14:
+                builder.op("aten::sort", now, 8)
+                now += 10
+        builder.op("aten::linear", now, at + STEP - now)
+    assert "run 66 times a step, in 5 rows, in the step" in judged(RULE, builder).finding.why

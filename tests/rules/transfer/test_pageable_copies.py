@@ -6,7 +6,9 @@ import pytest
 
 from analyzer.finding import Confidence, State
 from builders import TraceBuilder
+from clocked import Clocked
 from rules.transfer.pageable_copies import RULE
+from stories.models import layers, perceptron, sent_and_waited
 from worlds import judged, run
 
 MIB = 1024 * 1024
@@ -131,3 +133,29 @@ def test_advice_follows_what_is_pinned_already() -> None:
     assert "pin_memory=True" in plain
     known = judged(RULE, world(advisor={"loader": {"pin_memory": True}})).finding.fix[0].code
     assert "def pin_memory" in known
+
+
+def test_a_wait_for_work_of_no_used_step_is_no_bound() -> None:
+    """A first step that is left out queues long work: the next one's copy waits for that, and no other step's does."""
+    world = Clocked()
+    for number in world.steps(5):
+        world.load(50)
+        sent_and_waited(world, 2 * MIB)
+        perceptron(world, 100, 4, host=30)
+        if number == 0:
+            layers(world, 30)
+    found = judged(RULE, world)
+    assert found.finding.why.count("us of each") == 1
+    # Both waits and copies are hundredths of the step.
+    assert found.ratio < 0.01
+
+
+def test_waits_for_the_step_before_bound_what_each_step_may_save() -> None:
+    """In a loop that goes on each step waits for the one before, the first one too."""
+    world = Clocked()
+    for _ in world.steps(6):
+        world.load(50)
+        sent_and_waited(world, 2 * MIB)
+        perceptron(world, 100, 4, host=30)
+        layers(world, 6)
+    assert judged(RULE, world).ratio > 0.2
