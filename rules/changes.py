@@ -170,6 +170,8 @@ def replay_as_graph(facts: Facts) -> Advice:
         )
     if facts.device.kind not in CUDA_GRAPHS:
         return _OTHER_GRAPHS
+    if facts.recording.transformer_engine:
+        return _OF_TRANSFORMER_ENGINE
     if older_than(facts, (2, 0)):
         return capture_by_hand(facts)
     removed = "-model = torch.compile(model)\n" if facts.kernels.fusion.compiled else ""
@@ -184,10 +186,20 @@ def replay_as_graph(facts: Facts) -> Advice:
     )
 
 
+_OF_TRANSFORMER_ENGINE = Advice(
+    "python",
+    "import transformer_engine.pytorch as te\nmodel = te.make_graphed_callables(model, (example_batch,), fp8_enabled=True)",
+    "CUDA graphs of Transformer Engine's own: its layers are kept out of `torch.compile`, and its scales for FP8 have to be "
+    "updated in the graph. Newer versions call the argument `enabled`. Needs tensors of fixed size.",
+)
+
+
 def capture_by_hand(facts: Facts) -> Advice:
     """A CUDA graph of the model without a compiler; of a model whose gradients are reduced before that is wrapped."""
     if facts.device.kind not in CUDA_GRAPHS:
         return _OTHER_GRAPHS
+    if facts.recording.transformer_engine:
+        return _OF_TRANSFORMER_ENGINE
     note = "Needs tensors of fixed size at fixed places: copy each batch into the same input tensor."
     if not facts.communication.collectives.data_parallel:
         return Advice("python", "model = torch.cuda.make_graphed_callables(model, (example_batch,))", note)

@@ -77,7 +77,8 @@ class Clocked(TraceBuilder):
         self.now += 2
         yield
         self.now += 2
-        self.op(op, begin, self.now - begin, self.thread, **args)
+        # A node of the backward pass around it ends a little before the clock.
+        self.op(op, begin, self.now - begin - 1.5, self.thread, **args)
 
     @contextmanager
     def backward(self) -> Iterator[None]:

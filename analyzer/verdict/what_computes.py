@@ -20,8 +20,9 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("matrix products", ("gemm", "gemv")),
     ("convolutions", ("conv",)),
     ("attention", ("attention",)),
-    ("pointwise kernels", tuple(family for family in POINTWISE_FAMILIES if family != "norm")),
+    ("pointwise kernels", tuple(family for family in POINTWISE_FAMILIES if family not in ("norm", "softmax"))),
     ("normalisation", ("norm",)),
+    ("softmax", ("softmax",)),
     ("Fourier transforms", ("fft",)),
     ("compiled kernels", ("triton",)),
     ("indexing and sorting", ("gather",)),
@@ -40,6 +41,8 @@ _STANDS_OUT = 1 / 3
 _NAME_LENGTH = 60
 # Part of a kernel's time that one op launches, for it to be that op's kernel.
 _OF_ONE_OP = 0.9
+# Less of it is not worth a word beside the op that launches the rest.
+_IS_SOME = 0.05
 # Ops whose kernels' kind says what they are: models are made of these.
 _PRODUCT = re.compile(
     r"aten::_?(?:(?:add|b|baddb|addb|scaled_)?mm|linear|matmul|(?:cudnn_|miopen_)?convolution\w*|\w+attention\w*)$"
@@ -152,7 +155,7 @@ def _launched(facts: Facts, rows: BoolArray, name: str, function: str, *, device
     of_one = times[longest[0]] >= _OF_ONE_OP * dur[named].sum()
     if of_one and not _PRODUCT.match(names[0]) and (code != distinct[longest[0]]).any():
         return "" if names[0].rpartition("::")[2] in function else f", launched by `{names[0][:_NAME_LENGTH]}`"
-    if not device or len(distinct) < 2:
+    if not device or len(distinct) < 2 or times[longest[1]] < _IS_SOME * times.sum():
         return ""
     first, second = (
         f"{share(times[one] / times.sum())} {{}}in `{name[:_NAME_LENGTH]}`"

@@ -30,7 +30,8 @@ loader = DataLoader(dataset, batch_size=64)
 1. A larger batch, with the learning rate scaled along, as far as memory allows. Not where most of that time is gradients of weights
    by kernels with a block for so many weights: each adds up all samples, and more of them make it longer. Attention of few tokens
    over long texts: more splits of keys and values.
-2. Fewer, larger kernels: `torch.compile`, batched products instead of a loop of small ones.
+2. Fewer, larger kernels: `torch.compile`, batched products instead of a loop of small ones. Not where they last 100 us and more:
+   those go through time, frames or points in turn, and no compiler fuses them.
 3. Independent small kernels on several streams, or several models at once (`torch.vmap`).
 
 ## Expected gain
@@ -57,7 +58,9 @@ import re
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
+from analyzer.facts.kernels.find import Kernels
 from analyzer.finding import Advice, Confidence, Finding, Outcome, cannot_tell, clear, not_applicable
+from analyzer.page.words.kernel_names import short
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.arrays import BoolArray
 from analyzer.units import share
@@ -106,6 +109,9 @@ _SPLITS = Advice(
     "Most of this time is attention of few tokens over long texts: its blocks are requests times heads times splits.",
 )
 _MOST = 0.5
+# As long as that no kernel waits to be fused with its neighbours.
+_LONG_NS = 100_000
+_NAME_LENGTH = 60
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -142,14 +148,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     adds_up = found.time_ns(adding) > _MOST * found.time_ns(rows)
     yield Finding(
         why=f"For {share(ratio)} of the GPU's busy time all kernels that run have, together, blocks for less than {share(most)} of "
-        f"its multiprocessors; {share(empty_ns / max(underused.total_ns, 1))} of the GPU has nothing to do meanwhile.",
+        f"its multiprocessors; {share(empty_ns / max(underused.total_ns, 1))} of the GPU has nothing to do meanwhile."
+        f"{_mostly(found, rows)}",
         saving=kernel_saving(
             facts,
             empty_ns,
             "the empty multiprocessors' share of this time"
             + ("" if adds_up else "; a larger batch gains it as samples per second"),
         ),
-        fix=_fix(facts, adds_up=adds_up, splits=splits),
+        fix=_fix(facts, adds_up=adds_up, splits=splits, long=found.time_ns(rows) > _LONG_NS * rows.sum()),
         verify="Record again"
         + ("" if adds_up or splits else " with the larger batch")
         + " and compare samples per second; the share of KE001 should fall.",
@@ -160,7 +167,25 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _fix(facts: Facts, *, adds_up: bool, splits: bool) -> tuple[Advice, ...]:
+def _mostly(found: Kernels, rows: BoolArray) -> str:
+    """The one kernel, or the two, that most of it is; empty where it is many."""
+    for number in (1, 2):
+        longest = found.longest(rows, number)
+        if 2 * sum(total for _, _, total in longest) > found.time_ns(rows):
+            return f" Most of it is {' and '.join(f'`{short(name)[:_NAME_LENGTH]}`' for name, _, _ in longest)}."
+    return ""
+
+
+# What goes through time, frames or points one after the other; what one block does for each sample.
+_IN_TURN = Advice(
+    "text",
+    "Kernels that last this long with so few blocks go through their input in turn, a block for each sample or so: more samples at "
+    "a time fill the device, or another implementation that splits what one block does.",
+    "What is done to each sample alone and without gradients can run beside the model's own kernels on a stream of its own.",
+)
+
+
+def _fix(facts: Facts, *, adds_up: bool, splits: bool, long: bool) -> tuple[Advice, ...]:
     fused = compiled(facts, "Fewer and larger kernels.")
     if adds_up:
         longer = Advice(
@@ -173,6 +198,8 @@ def _fix(facts: Facts, *, adds_up: bool, splits: bool) -> tuple[Advice, ...]:
     larger = larger_batch(facts)
     if splits:
         return _SPLITS, larger
+    if long:
+        return (larger, _IN_TURN)
     return (larger,) if facts.kernels.fusion.compiled else (larger, fused)
 
 

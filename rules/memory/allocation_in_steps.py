@@ -105,8 +105,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     idle = found.claims
     every = facts.host.threads.anywhere("allocator") if habitual else found.spans
+    what = "pinned memory" if found.only_pinning else "memory of the device, or pinned memory,"
     yield Finding(
-        why=f"{number:.1f} calls a step allocate or free memory of the device, or pinned memory, and take {share(ratio)} of it; "
+        why=f"{number:.1f} calls a step allocate or free {what} and take {share(ratio)} of it; "
         f"the GPU idles inside them for {duration(idle.total_ns / found.steps)} {facts.steps.a_unit}.",
         saving=Saving(
             claims=idle,
@@ -114,11 +115,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             behind=facts.sync.behind(every) | (facts.time.waterfall.owned("allocator") & every),
             basis="device-idle time inside the allocator's calls",
         ),
-        fix=(*not_cached(facts), *_fix(facts, found)),
+        fix=_fix(facts, found) if found.only_pinning else (*not_cached(facts), *_fix(facts, found)),
         verify="Record again: the steps should hold no cudaMalloc, cudaFree or cudaHostAlloc.",
         steps_seen=facts.steps.count_with(found.spans),
         confidence=Confidence.HIGH if habitual else Confidence.MEDIUM,
         evidence=(_table(found),),
+        title="Pinned memory allocated in the loop" if found.only_pinning else None,
     )
 
 
@@ -139,7 +141,8 @@ def _fix(facts: Facts, found: Allocations) -> tuple[Advice, ...]:
         "Allocating pinned memory is slow: allocate once and reuse it.",
     )
     if found.pinning:
-        return (pinned, expandable)
+        # The allocator of the device's memory has nothing to do with that of pinned memory.
+        return (pinned,) if found.only_pinning else (pinned, expandable)
     # Gathers that run ahead hold memory of another stream, which the allocator cannot give to the layers (issue 104509 of pytorch).
     ahead = (_LIMITED,) if facts.communication.collectives.fsdp else ()
     return (*ahead, emptied, expandable) if found.empties_cache else (*ahead, expandable, emptied)

@@ -1,7 +1,8 @@
 """OP001 per-parameter-updates: the optimizer updates one parameter after the other.
 
 ## What it finds
-An `optimizer.step()` that runs its few ops once per parameter instead of once for all of them.
+An `optimizer.step()` that runs its few ops once per parameter instead of once for all of them. Or one that takes eigenvalues, roots
+or inverses of matrices for most of its time, as preconditioners of second order do.
 
 ## Why it costs time
 A network with 160 parameters then needs some 500 launches for an update that one launch can do. Each op is tiny, so the time goes
@@ -30,6 +31,7 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
 1. `fused=True` (Adam, AdamW, SGD, Adagrad): one pass over all parameters, on the GPU and on the CPU.
 2. `foreach=True` for the others; the default on a GPU since torch 2.0.
 3. An optimizer of your own: `torch._foreach_*` on lists of tensors; first without reading a value of each parameter.
+4. Matrices that are decomposed: every so many steps (`precondition_frequency`), and all of one size at once.
 
 ## Expected gain
 At most the idle time inside the spans and their kernels, and behind them as much as they took beside a busy device; likely is the
@@ -60,6 +62,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.batched import with_kernels
 from rules.optimizer.advice import FOREACH_CLASSES, FUSED_CLASSES, WITHOUT_LISTS, by_hand, foreach, fused
+from rules.optimizer.decomposing import decomposes, decomposing
 from rules.optimizer.reading import ON_DEVICE, of_each_parameter
 from rules.place import location
 from traces.trace import Capability
@@ -88,6 +91,10 @@ META = RuleMeta(
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when a for-loop optimizer takes at least `min_ratio` of the used steps."""
     work = facts.model.optimizing
+    long = facts.steps.ratio(work.update_time.total_ns) >= limits["min_ratio"]
+    if long and decomposes(facts) and work.class_name not in WITHOUT_LISTS:
+        yield decomposing(facts)
+        return
     quiet = _quiet(facts, limits)
     if quiet is not None:
         yield quiet

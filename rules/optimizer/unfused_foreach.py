@@ -94,6 +94,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if not len(work.spans) or device is None:
         yield not_applicable("no Optimizer.step span in the used steps")
         return
+    if work.on_host:
+        yield not_applicable(f"{work.class_name} launches nothing: it updates on the CPU (OP005)")
+        return
     if work.style != "foreach" or work.foreach_kinds < limits["min_kinds"] or work.class_name not in FUSED_CLASSES:
         yield not_applicable(f"{work.class_name} updates with {work.style} ops, or has no fused form")
         return

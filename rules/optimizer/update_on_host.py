@@ -124,7 +124,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         return _of_deepspeed()
     fixes = [_not_offloaded() if facts.communication.collectives.fsdp else _moved_first(work.class_name)]
     if work.style != "fused":
-        fixes.append(_one_pass())
+        fixes.append(_one_pass(work.class_name))
     fixes.append(
         Advice(
             "diff",
@@ -174,12 +174,17 @@ def _moved_first(name: str) -> Advice:
     )
 
 
-def _one_pass() -> Advice:
+def _one_pass(name: str) -> Advice:
+    of_deepspeed = (
+        " DeepSpeed's `deepspeed.ops.adam.DeepSpeedCPUAdam` is another, with the instructions of the CPU's vector units."
+        if name in ("Adam", "AdamW")
+        else ""
+    )
     return Advice(
         "text",
         "Where it has to stay on the CPU: `fused=True` in the optimizer's arguments. There Adam, AdamW, SGD and Adagrad have it "
         "from torch 2.4 on.",
-        "One pass over the parameters on all cores, instead of one for each op.",
+        f"One pass over the parameters on all cores, instead of one for each op.{of_deepspeed}",
     )
 
 

@@ -37,7 +37,8 @@ loss.backward()
 1. Ampere and newer: `torch.autocast("cuda", dtype=torch.bfloat16)` around forward and loss.
 2. Volta and Turing have no bfloat16 units: `torch.float16` with `torch.amp.GradScaler`.
 3. A program that only runs its model: the weights themselves in 16 bits, nothing to scale; an engine that serves it, its `dtype`.
-4. Code that must stay in 32 bits: TF32 on Ampere and newer (PR002).
+4. A teacher or a frozen encoder in 32 bits beside a model that is trained in 16: 16 bits for it as well.
+5. Code that must stay in 32 bits: TF32 on Ampere and newer (PR002).
 
 ## Expected gain
 At most, of plain single precision, what the peak rates of the card's generation say (7 of 8 parts of the kernels' time on Volta,
@@ -74,7 +75,7 @@ from rules.changes import older_than
 from rules.evidence import kernel_saving, kernel_table, steps_with
 from rules.framework_words import sixteen_bits
 from rules.precision.common import AMPERE, FORMAT, USUAL_RATIO, VOLTA, doubts, short_ratio, unanswerable
-from rules.precision.one_model import kind_apart, of_kind, of_one_model
+from rules.precision.one_model import FROZEN, frozen_apart, kind_apart, of_frozen, of_kind, of_one_model
 from rules.purpose import by_purpose
 from traces.trace import Capability
 
@@ -112,9 +113,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         if work.short_ratio > limits["max_short_ratio"]
         else None
     )
+    frozen = kind is None and frozen_apart(facts, _plain(facts) | work.tf32)
     rows = (_plain(facts) | work.tf32) & (facts.kernels.named.every if kind is None else of_kind(facts, kind))
     ratio = facts.kernels.named.busy_ratio(rows)
-    if outcome is None and work.short_ratio > limits["max_short_ratio"] and kind is None:
+    if outcome is None and work.short_ratio > limits["max_short_ratio"] and kind is None and not frozen:
         outcome = clear(f"{share(work.short_ratio)} of the matrix work is done in 16 bits or fewer")
     if outcome is None and ratio < limits["min_busy_ratio"]:
         floor = share(limits["min_busy_ratio"])
@@ -122,6 +124,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if outcome is not None:
         yield outcome
         return
+    apart = frozen and work.short_ratio > limits["max_short_ratio"]
     how = "recorded input types" if work.by_types else "kernel names"
     rounded = facts.kernels.named.time_ns(work.tf32 & rows) / facts.kernels.named.time_ns(rows)
     confidence, caveats = doubts(facts)
@@ -134,10 +137,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         why=f"{share(ratio)} of the GPU's busy time is matrix work on 32-bit floats"
         + ("" if _amd(facts) else f", {share(rounded) if rounded else 'none'} of it in TF32")
         + f", by {how}; {share(work.short_ratio)} of the matrix work is done in 16 bits"
-        + (f": {kind} are not." if kind else "."),
+        + (f": {kind or FROZEN} are not." if kind or apart else "."),
         saving=saving,
         fix=of_one_model(facts, kind)
         if kind is not None
+        else of_frozen(facts)
+        if apart
         else _fix(facts, AMPERE if _amd(facts) else work.compute_major or VOLTA),
         verify=f"Record again: kernel names should hold {'`_BBS_` or `_HHS_`' if _amd(facts) else '`bf16`, `f16` or `h884`'}; "
         f"compare {'the results with the old ones' if facts.model.infers else 'the loss curve with the old one'}.",

@@ -1,4 +1,4 @@
-"""Programs that run several models, one of them with 32-bit weights beside others with 16."""
+"""Programs that run several models, one of them in 32 bits beside others in 16."""
 
 from __future__ import annotations
 
@@ -53,5 +53,38 @@ def of_one_model(facts: Facts, kind: str) -> tuple[Advice, ...]:
                 if bfloat16
                 else "Some decoders of images overflow in float16, and this card has no bfloat16 units: compare what it gives."
             ),
+        ),
+    )
+
+
+# Nearly all of what is in 32 bits: autocast leaves some products of the model that is trained so, and mostly on purpose.
+_MOSTLY = 0.9
+FROZEN = "the forward passes without gradients"
+
+
+def frozen_apart(facts: Facts, rows: BoolArray) -> bool:
+    """Whether nearly all matrix work on 32-bit floats is of models that are only run beside one that is trained.
+
+    Args:
+        facts: The measurements.
+        rows: Matrix work on 32-bit floats, shape (kernels,).
+    """
+    found, frozen = facts.kernels.named, facts.kernels.without_gradients
+    if facts.model.infers or not rows.any() or not frozen:
+        return False
+    return found.time_ns(rows & found.beside(frozen)) >= _MOSTLY * found.time_ns(rows)
+
+
+def of_frozen(facts: Facts) -> tuple[Advice, ...]:
+    """16 bits for a model that is only run."""
+    bfloat16 = facts.device.kind == "rocm" or (facts.kernels.matrix_work.compute_major or VOLTA) >= AMPERE
+    name = "bfloat16" if bfloat16 else "float16"
+    return (
+        Advice(
+            "diff",
+            f'-with torch.no_grad():\n+with torch.no_grad(), torch.autocast("cuda", dtype=torch.{name}):\n'
+            "     target = teacher(x)          # or a frozen encoder, a reference model, whatever it is called",
+            "The model that is trained has 16 bits already. One that takes no gradients needs no loss scaling: its weights can be "
+            f"in {name} for good (`teacher.to(torch.{name})`). Where its inputs come again, what it gives can be kept instead.",
         ),
     )

@@ -90,6 +90,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         floor = share(limits["min_busy_ratio"])
         yield clear(f"matrix work that TF32 would serve is {share(ratio)} of the busy time, below {floor}")
         return
+    named, fallen_back = facts.kernels.named, rows & facts.kernels.attention.fallen_back
+    if 2 * named.time_ns(fallen_back) > named.time_ns(rows):
+        yield clear(
+            f"{share(named.busy_ratio(fallen_back))} of the busy time are products in full single precision of attention that "
+            "`scaled_dot_product_attention` writes out itself: a fused kernel takes them away (GR005)"
+        )
+        return
     work = facts.kernels.matrix_work
     how = "recorded input types" if work.by_types else "kernel names"
     confidence, caveats = doubts(facts)

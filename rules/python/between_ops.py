@@ -11,6 +11,7 @@ from traces.reader.names.vocabulary import annotation_kind, is_backward_node
 # A place that holds less of the time than this is one of many.
 WORTH_A_PLACE = 0.25
 MOST = 0.5
+_NAME_LENGTH = 60
 
 
 def between(facts: Facts, time: IntervalSet) -> str:
@@ -18,10 +19,11 @@ def between(facts: Facts, time: IntervalSet) -> str:
     found = facts.sync.silences(time)
     if not found or found[0].total_ns < WORTH_A_PLACE * time.total_ns:
         return ""
-    first = found[0]
+    first, inside = found[0], facts.host.range_around(time)
     if first.before == BACKWARD:
         return f"; {share(first.total_ns / time.total_ns)} of it lies between nodes of the backward pass"
-    place = ", between the backward pass and the update" if behind_backward(facts, time) else ""
+    place = f", inside the range `{inside[:_NAME_LENGTH]}`" if inside is not None else ""
+    place += ", between the backward pass and the update" if behind_backward(facts, time) else ""
     return (
         f"; {share(first.total_ns / time.total_ns)} of it lies after `{first.before}` and before `{first.after}`{place}"
     )

@@ -57,6 +57,7 @@ function are not the program's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -229,6 +230,8 @@ def _at_once(loop: Loop) -> tuple[Advice, ...]:
     if "aten::item" in loop.unit:
         # What Python decides with a value that it has read is nothing that vmap takes, or that a compiled function holds.
         return (_READ_ONCE, _whole_tensor(loop))
+    if set(loop.unit) <= _PARTS_COPIED and "aten::copy_" in loop.unit:
+        return (_TAKEN_APART, _PUT_TOGETHER)
     if any(name in names for name in ("copy_", "fill_", "index_put_")):
         return (
             Advice(
@@ -242,11 +245,40 @@ def _at_once(loop: Loop) -> tuple[Advice, ...]:
                 "Where only some elements are written.",
             ),
         )
+    if any(name.endswith("::nms") for name in loop.unit):
+        return (_ALL_CLASSES,)
+    if any(_NOT_BATCHED.match(name) for name in loop.unit):
+        return (_whole_tensor(loop),)
     return (
         _whole_tensor(loop),
         Advice("python", "y = torch.vmap(f)(x)", "Where `f` is written for one sample and cannot be rewritten."),
         _RECURSION,
     )
+
+
+# A part is taken, its shape changed, and it is copied: to or from a tensor of its own.
+_PARTS_COPIED = frozenset(
+    f"aten::{name}" for name in ("slice", "narrow", "select", "view", "reshape", "view_as", "copy_")
+)
+_TAKEN_APART = Advice(
+    "diff",
+    "-for part, tensor in zip(flat.split(sizes), tensors):\n-    tensor.copy_(part.view_as(tensor))\n"
+    "+parts = [part.view_as(tensor) for part, tensor in zip(flat.split(sizes), tensors)]\n+torch._foreach_copy_(tensors, parts)",
+    "Where one flat tensor is taken apart, as gradients or weights are: all copies in a few launches. Or let the tensors be views "
+    "of the flat one, and copy nothing.",
+)
+_PUT_TOGETHER = Advice(
+    "diff",
+    "-for i, row in enumerate(rows):\n-    t[i] = row\n+t[: len(rows)] = torch.stack(rows)",
+    "Where tensors are written into one: put together at once.",
+)
+# What vmap has no rule for, and a compiled function breaks at: ops of an extension's own, and results whose size depends on values.
+_NOT_BATCHED = re.compile(r"(?!aten::)|aten::(?:nonzero|masked_select|_?unique|unique_dim|is_nonzero|equal|bincount)")
+_ALL_CLASSES = Advice(
+    "python",
+    "keep = torchvision.ops.batched_nms(boxes, scores, group, threshold)   # group: the class, or the image, of each box",
+    "Boxes of different groups never suppress one another: one call for all instead of one for each.",
+)
 
 
 def _whole_tensor(loop: Loop) -> Advice:

@@ -253,7 +253,7 @@ def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice,
     workers = facts.input.wait.multi_process or facts.recording.collected.num_workers
     elsewhere = by_purpose(facts, (BESIDE,), (IN_ITS_WORKERS if workers else IN_WORKERS,))
     if moved is not None:
-        return (*called.remedy(facts, time), moved, *late, *elsewhere)
+        return (*called.remedy(facts, time), moved, *(() if in_update(facts, time) else (*late, *elsewhere)))
     if not acts_on_values(facts, time):
         return (look(facts), *elsewhere)
     through = facts.transfer.through_host.host & time
@@ -292,7 +292,7 @@ def _caveats(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, .
         caveats.append("Where the program serves requests, waiting for the next one looks the same.")
     if inflated:
         caveats.append("Recording stacks slows Python down: without them the share is smaller.")
-    if not len(facts.input.wait) and (facts.model.may_train or not facts.model.infers):
+    if not len(facts.input.wait) and not in_update(facts, time) and (facts.model.may_train or not facts.model.infers):
         caveats.append("No DataLoader was seen: loading by other means would be part of this.")
     return tuple(caveats)
 

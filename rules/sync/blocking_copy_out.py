@@ -34,7 +34,8 @@ history = history.cpu()
 ```
 
 ## Fix
-Where an op of a library copies, the finding names it. Else:
+Where an op of a library copies, the finding names it. Activations that the backward pass asks back (`save_on_cpu`): from pinned
+memory, or computed again. Else:
 
 1. Keep metrics and outputs on the device; copy once every N steps, or at the end.
 2. Copy into pinned memory with `non_blocking=True` and look at it later, after an event.
@@ -100,7 +101,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     device = duration(facts.steps.per_step(calls.device_ns))
     inside = f" inside `{calls.asker}`" if calls.asker else ""
-    back = ", as much as is sent to it, in tensors of the same sizes" if facts.transfer.there_and_back else ""
+    returns = facts.transfer.there_and_back or facts.transfer.activations_saved
+    back = ", as much as is sent to it, in tensors of the same sizes" if returns else ""
     fix = _fix_inside(calls.asker) if calls.asker else keep_on_device(facts) if back else _fix(facts)
     yield finding(
         facts,

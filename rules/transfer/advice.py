@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 from rules.device_words import of_device
@@ -23,6 +25,25 @@ _BACK = (
 )
 
 
+_ACTIVATIONS = (
+    " The backward pass asks for it, and as much was copied to the host before, in tensors of the same sizes: activations that are "
+    "kept there meanwhile, as `save_on_cpu` and offloading do; no batch."
+)
+SAVED = (
+    Advice(
+        "diff",
+        "-with torch.autograd.graph.save_on_cpu():\n+with torch.autograd.graph.save_on_cpu(pin_memory=True):\n"
+        "     loss = model(batch)",
+        "From pinned memory the copies back do not hold the host, and both ways are faster; each tensor is pinned anew. What "
+        "offloads on streams of its own hides the copies behind the layers (torchtune: `OffloadActivations(use_streams=True)`).",
+    ),
+    Advice(
+        "python",
+        "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)",
+        "Computes the activations again instead of copying them: compare what a block takes with what its copies take.",
+    ),
+    Advice("text", "Where the device has room for some of them: save only those of the largest layers on the host."),
+)
 COMPUTED_ON_DEVICE = Advice(
     "python",
     "import cupy, cupyx.scipy.ndimage as ndimage          # NumPy and SciPy by another name, on the GPU\n"
@@ -43,6 +64,8 @@ def comes_back(facts: Facts) -> bool:
 
 def what_is_sent(facts: Facts) -> str:
     """A sentence on what the copies are, where they are no batches; empty where they may be."""
+    if facts.transfer.activations_saved:
+        return _ACTIVATIONS
     if facts.transfer.piece_by_piece:
         return _PIECES
     if facts.transfer.there_and_back:
@@ -57,6 +80,8 @@ def what_is_sent(facts: Facts) -> str:
 
 def keep_on_device(facts: Facts) -> tuple[Advice, ...]:
     """What is sent piece by piece, or model by model, stays on the device, or is sent beside the kernels."""
+    if facts.transfer.activations_saved:
+        return SAVED
     if facts.transfer.there_and_back:
         return _kept(facts)
     if not facts.transfer.piece_by_piece:
@@ -214,6 +239,7 @@ def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
         return keep_on_device(facts)
     if facts.transfer.computed_on_host is not None:
         return _computed_there(facts.transfer.computed_on_host)
+    bytes_first = () if _looks_rows_up(facts) else (fewer_bytes(),)
     if own_stream:
         return (
             Advice(
@@ -221,10 +247,10 @@ def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
                 "The copies have a stream of their own and still run beside no kernel: start them one batch earlier, before the "
                 "forward pass of the batch in hand, and let the compute stream wait for an event, not the host.",
             ),
-            fewer_bytes(),
+            *bytes_first,
         )
     return (
-        fewer_bytes(),
+        *bytes_first,
         of_device(
             facts,
             Advice(
@@ -247,6 +273,17 @@ def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
             ),
         ),
     )
+
+
+def _looks_rows_up(facts: Facts) -> bool:
+    """Whether rows of tables are looked up, and nothing shows that images are read: what is sent are numbers of rows."""
+    found = facts.kernels.named
+    tables = facts.input.padding.looked_up or found.like(_TABLES).any()
+    return bool(tables) and not found.is_family("conv").any()
+
+
+# FBGEMM's tables (pytorch/FBGEMM, fbgemm_gpu/codegen).
+_TABLES = re.compile(r"split_embedding|bounds_check_indices|jagged")
 
 
 def fewer_bytes() -> Advice:

@@ -138,3 +138,31 @@ def test_without_a_device_an_update_that_stands_out_is_named_before_a_product(du
             builder.op(f"aten::op{index % 5}_", at + 10 + index * dur / 10, dur / 10 - 20)
         builder.op("aten::addmm", at + dur + 10, 9_900 - dur)
     assert what_computes(Facts(builder.trace())) == words
+
+
+@pytest.mark.parametrize(("every", "words"), [(10, " of that in `aten::bmm` and 10 % in `aten::mm`"), (100, "")])
+def test_a_second_op_is_named_where_it_launches_some_of_the_kernels(every: int, words: str) -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 10_000.0
+        builder.step(number, at, 10_000)
+        builder.launch(at, kernel_start=at + 5, kernel_dur=20, name="void other()", op="aten::add")
+        for index in range(100):
+            start = at + 50 + index * 90
+            op = "aten::mm" if index % every == 0 else "aten::bmm"
+            builder.launch(start, kernel_start=start + 8, kernel_dur=80, name="gemm", op=op)
+    text = what_computes(Facts(builder.trace()))
+    assert "`gemm` alone" in text
+    assert (" and " in text) is bool(words)
+    assert words in text
+
+
+def test_softmax_is_a_kind_of_its_own() -> None:
+    builder = TraceBuilder()
+    name = "void (anonymous namespace)::cunn_SoftMaxForward<4, float, float, float>(p)"
+    for number in range(3):
+        at = number * 10_000.0
+        builder.step(number, at, 10_000)
+        builder.launch(at, kernel_start=at + 10, kernel_dur=5_000, name=name)
+        builder.launch(at + 20, kernel_start=at + 5_011, kernel_dur=4_900)
+    assert "softmax 51 %, pointwise kernels 49 %" in what_computes(Facts(builder.trace()))

@@ -66,7 +66,8 @@ def library_call(python: pd.DataFrame, thread: int, time: IntervalSet) -> Librar
     above = pd.Series(own[mine][others]).groupby(callers[others], sort=True).sum()
     return LibraryCall(
         function=function,
-        ns=int(totals[function]),
+        # Frames that cross one another count what they share twice.
+        ns=min(int(totals[function]), time.total_ns),
         built_in=any(_BUILT_IN.match(str(name)) for name in np.unique(names[mine])),
         caller=str(above.idxmax()) if len(above) else None,
     )

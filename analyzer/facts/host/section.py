@@ -9,6 +9,7 @@ from analyzer.facts.host.frames_known import merging
 from analyzer.facts.host.library_calls import LibraryCall, library_call
 from analyzer.facts.host.ops import OpTree
 from analyzer.facts.host.output import Output, output
+from analyzer.facts.host.own_ranges import range_around
 from analyzer.facts.host.profiler_calls import profiler_calls
 from analyzer.facts.host.restarts import Restarts, restart_seen, restarts, seed_drawn_between
 from analyzer.facts.host.stacks import Stacks
@@ -121,6 +122,11 @@ class HostFacts(Section):
     def library_call(self, thread: int, time: IntervalSet) -> LibraryCall | None:
         """The innermost function in which most of a time is spent on a thread; None without stacks."""
         return library_call(self.trace.python, thread, time)
+
+    def range_around(self, time: IntervalSet) -> str | None:
+        """The program's own range on the main thread around most of a time; None where none is, or it is the whole step."""
+        main = self.main_thread
+        return None if main is None else range_around(self.trace.annotations, main, time, self._steps.host_window)
 
     def calls_begun(self, time: IntervalSet) -> int:
         """How many calls of Python begin in some time; 0 without stacks."""

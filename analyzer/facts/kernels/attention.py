@@ -30,6 +30,7 @@ class Attention(msgspec.Struct, frozen=True):
         calls: How many attentions were written out, forward only.
         fallbacks: How many of them torch's `scaled_dot_product_attention` wrote out itself.
         fused: Kernels of fused attention; shape (kernels,).
+        fallen_back: Kernels inside `scaled_dot_product_attention` where it writes attention out itself; shape (kernels,).
     """
 
     softmax: BoolArray
@@ -37,6 +38,7 @@ class Attention(msgspec.Struct, frozen=True):
     calls: int
     fallbacks: int
     fused: BoolArray
+    fallen_back: BoolArray
 
 
 def attention(host: HostFacts, kernels: Kernels) -> Attention:
@@ -50,7 +52,8 @@ def attention(host: HostFacts, kernels: Kernels) -> Attention:
     softmax, products = np.zeros(len(kinds), dtype=bool), np.zeros(len(kinds), dtype=bool)
     # Forward: one product on either side; backward: the gradients of two factors on either side.
     calls = _mark(tree.ops["thread"].to_numpy()[rows], kinds[rows], rows, (1, 1), softmax, products)
-    fallbacks = int((softmax & _inside(host, tree.named(_FALLBACK.__contains__))).sum())
+    falling_back = _inside(host, tree.named(_FALLBACK.__contains__))
+    fallbacks = int((softmax & falling_back).sum())
     _mark(tree.ops["thread"].to_numpy()[rows], kinds[rows], rows, (2, 2), softmax, products)
     at = found.frame["op"].to_numpy()
     return Attention(
@@ -59,6 +62,7 @@ def attention(host: HostFacts, kernels: Kernels) -> Attention:
         calls=calls,
         fallbacks=fallbacks,
         fused=found.is_family("attention"),
+        fallen_back=pick(falling_back, at),
     )
 
 

@@ -92,7 +92,7 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "conv",
             r"convolve|scudnn|hcudnn|winograd|Winograd|wgrad|dgrad|fprop|[Cc]onv(?:olution|\d?d|_depthwise|2D)|_conv_|\bconv\b|4conv6"
-            r"|conv_(?:fwd|bwd)|AsmConv|^gen_conv|bwd_weight|igemm_(?:fwd|bwd|wrw)|im2col|col2im|Im2Col|Im[23]d2Col|Col2Im[23]d|fft[12]d_(?:r2c|c2r)|pointwise_mult_and_sum_complex",
+            r"|conv_(?:fwd|bwd)|AsmConv|^gen_conv|bwd_weight|igemm_(?:fwd|bwd|wrw)|(?<!ms_deformable_)(?:im2col|col2im)|Im2Col|Im[23]d2Col|Col2Im[23]d|fft[12]d_(?:r2c|c2r)|pointwise_mult_and_sum_complex",
         ),
         # cuFFT's and rocFFT's; those inside convolutions (`fft2d_r2c_32x32`) are taken above.
         (

@@ -18,8 +18,8 @@ from traces.trace import Trace
 # c10::DeviceType of CUDA and ROCm devices.
 _CUDA = 1
 
-# Calls that allocate or register memory of the host.
-_PINNING = r"Host(?:Alloc|Malloc|Register)"
+# Calls that allocate, register or give back memory of the host.
+_PINNING = r"Host(?:Alloc|Malloc|Register|Unregister|Free)|FreeHost|MallocHost"
 
 
 class Allocations(msgspec.Struct, frozen=True):
@@ -56,7 +56,16 @@ class Allocations(msgspec.Struct, frozen=True):
     @property
     def pinning(self) -> bool:
         """Whether most of the calls allocate pinned memory."""
-        return float(self.calls["name"].astype("str").str.contains(_PINNING, regex=True).mean()) > 0.5
+        return self._pinning_ratio > 0.5
+
+    @property
+    def only_pinning(self) -> bool:
+        """Whether none of the calls is for memory of the device."""
+        return self._pinning_ratio == 1
+
+    @property
+    def _pinning_ratio(self) -> float:
+        return float(self.calls["name"].astype("str").str.contains(_PINNING, regex=True).mean())
 
     def longest(self, most: int) -> list[tuple[str, int, int]]:
         """The names that take most of the time: (name, number of calls, summed nanoseconds)."""

@@ -10,6 +10,7 @@ from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.isolation import fact
 from analyzer.facts.model.before_updates import before_updates
 from analyzer.facts.model.compiled import CHECKS, Compiled, compiled
+from analyzer.facts.model.decompositions import Decompositions, decompositions
 from analyzer.facts.model.modules import Modules, modules
 from analyzer.facts.model.optimizing import Optimizing, optimizing
 from analyzer.facts.model.repetition import Repetition, repetition
@@ -72,6 +73,11 @@ class ModelFacts(Section):
     def optimizing(self) -> Optimizing:
         """How the optimizer updates and zeroes, and what that costs."""
         return optimizing(self.trace, self._device, self._steps, self._host)
+
+    @fact
+    def decompositions(self) -> Decompositions:
+        """Matrices that the optimizer's steps decompose."""
+        return decompositions(self._host, self.optimizing.step_time)
 
     @fact
     def before_updates(self) -> IntervalSet:

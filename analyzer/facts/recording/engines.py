@@ -28,10 +28,20 @@ _SIGNS = (
 # microsoft/onnxruntime: kernels of its CUDA provider are in this namespace.
 _ONNX_RUNTIME = re.compile(r"(?:void )?onnxruntime::")
 
+# NVIDIA/TransformerEngine: ops of its extension, and autograd functions of versions that register none.
+_TRANSFORMER_ENGINE = re.compile(
+    r"tex_ts::|TransformerEngine::|transformer_engine::|_LayerNorm(?:Linear|MLP)(?:Backward)?$"
+)
+
 
 def onnx_runtime(trace: Trace) -> bool:
     """Whether ONNX Runtime computes on the device: its kernels are launched beside torch."""
     return any(_ONNX_RUNTIME.match(name) for name in distinct_texts(trace.kernels["name"]))
+
+
+def transformer_engine(trace: Trace) -> bool:
+    """Whether layers of NVIDIA's Transformer Engine compute: ops of its extension for torch show."""
+    return any(_TRANSFORMER_ENGINE.match(name) for name in distinct_texts(trace.ops["name"]))
 
 
 def serving_engine(trace: Trace) -> str | None:

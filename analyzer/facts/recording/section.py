@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analyzer.facts.isolation import fact
 from analyzer.facts.recording.collected import Collected, by_command, collected
-from analyzer.facts.recording.engines import onnx_runtime, serving_engine
+from analyzer.facts.recording.engines import onnx_runtime, serving_engine, transformer_engine
 from analyzer.facts.recording.forward_inputs import ForwardInputs, forward_inputs
 from analyzer.facts.recording.frameworks import Frameworks, frameworks
 from analyzer.facts.recording.line_samples import LineSamples, StepLine, step_line, training_lines
@@ -39,6 +39,11 @@ class RecordingFacts(Section):
     def onnx_runtime(self) -> bool:
         """Whether ONNX Runtime computes on the device."""
         return onnx_runtime(self.trace)
+
+    @fact
+    def transformer_engine(self) -> bool:
+        """Whether layers of NVIDIA's Transformer Engine compute."""
+        return transformer_engine(self.trace)
 
     @fact
     def versions(self) -> Versions:

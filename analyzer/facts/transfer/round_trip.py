@@ -1,4 +1,4 @@
-"""Copies that go to the device and come back: what is kept on the host between its uses, as weights or a cache."""
+"""Copies that go to the device and come back: what is kept on the host between its uses, as weights, a cache, or activations."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from collections import Counter
 import numpy as np
 
 from analyzer.facts.transfer.copies import Copies
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import matching
+from traces.reader.names.vocabulary import is_backward_node
+from traces.trace import Trace
 
 # A batch and what a model makes of it share no more sizes than by chance, and have a few parts.
 _MIN_TENSORS = 8
@@ -27,6 +31,20 @@ def there_and_back(to_device: Copies, to_host: Copies, steps: int) -> bool:
         return False
     both = sum(size * number for size, number in matched.items())
     return all(both >= _MATCHING_PART * sum(size * number for size, number in one.items()) for one in (sent, back))
+
+
+def asked_for_backwards(trace: Trace, to_device: Copies) -> bool:
+    """Whether most bytes are sent by calls inside nodes of the backward pass.
+
+    Args:
+        trace: The trace.
+        to_device: Copies to the device.
+    """
+    called = to_device.with_call
+    nodes = IntervalSet.of_rows(trace.ops, matching(trace.ops["name"], is_backward_node))
+    size = called["size_bytes"].fillna(0).to_numpy(dtype=np.int64)
+    inside = nodes.contains(called["call_start_ns"].to_numpy("int64"))
+    return bool(2 * size[inside].sum() > to_device.bytes)
 
 
 def _sizes(copies: Copies) -> Counter[int]:

@@ -25,7 +25,7 @@ from analyzer.facts.transfer.copies import (
 )
 from analyzer.facts.transfer.layout_work import LayoutWork, layout_work
 from analyzer.facts.transfer.made_on_host import MadeOnHost, made_on_host
-from analyzer.facts.transfer.round_trip import there_and_back
+from analyzer.facts.transfer.round_trip import asked_for_backwards, there_and_back
 from analyzer.facts.transfer.state_out import state_out_bytes
 from analyzer.facts.transfer.through_host import ThroughHost, through_host
 from analyzer.spans.intervals import IntervalSet
@@ -83,6 +83,15 @@ class TransferFacts(Section):
             return False
         to_host = self.copies.all.of("DtoH").of_size(SMALL_BYTES)
         return there_and_back(self.copies.to_device.of_size(SMALL_BYTES), to_host, self._steps.count)
+
+    @fact
+    def activations_saved(self) -> bool:
+        """Whether what is sent to the device is what the forward pass copied to the host, asked for by the backward pass."""
+        to_device = self.copies.to_device.of_size(SMALL_BYTES)
+        to_host = self.copies.all.of("DtoH").of_size(SMALL_BYTES)
+        if not there_and_back(to_device, to_host, self._steps.count):
+            return False
+        return asked_for_backwards(self.trace, to_device)
 
     @property
     def of_weights(self) -> bool:

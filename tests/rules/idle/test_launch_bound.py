@@ -431,3 +431,14 @@ def test_an_op_that_takes_far_longer_than_the_clocks_differ_by_is_told(skew: flo
     result = run(RULE, _thinned_out(skew))
     assert result.state is state
     assert state is not State.FIRED or "inside `torchvision::nms`" in result.findings[0].why
+
+
+@pytest.mark.parametrize("engine", [True, False])
+def test_layers_of_transformer_engine_have_graphs_of_their_own(engine: bool) -> None:
+    """They are kept out of torch.compile."""
+    builder = world()
+    if engine:
+        builder.op("tex_ts::te_gemm_ts", 10, 1)
+    codes = [fix.code for fix in judged(RULE, builder).finding.fix]
+    assert any("te.make_graphed_callables" in code for code in codes) is engine
+    assert any("torch.compile" in code for code in codes) is not engine

@@ -56,7 +56,7 @@ def test_fires_with_the_empty_part_of_the_small_kernels() -> None:
     assert found.usual_ns_per_step == pytest.approx(45e6 * 0.75 * 0.9, abs=10)
     assert found.finding.why == (
         "For 50 % of the GPU's busy time all kernels that run have, together, blocks for less than 75 % of its multiprocessors; "
-        "75 % of the GPU has nothing to do meanwhile."
+        "75 % of the GPU has nothing to do meanwhile. Most of it is `small_kernel`."
     )
 
 
@@ -155,7 +155,8 @@ def test_a_larger_batch_is_not_advised_where_blocks_add_up_all_samples(name: str
     assert any("batch_size = 2" in one for one in said) is advised
     assert any("with the larger batch" in one for one in said) is advised
     assert any("No larger batch" in one for one in said) is not advised
-    assert any("torch.compile" in one for one in said)
+    # Kernels of 45 ms are not fused with others; what adds up all samples a compiler may split.
+    assert any("torch.compile" in one for one in said) is not advised
 
 
 def test_kernels_of_another_device_fill_this_one_no_more() -> None:
@@ -185,3 +186,21 @@ def test_attention_that_shares_its_cache_among_blocks_is_given_more_of_them(name
     found = judged(RULE, world(name=name)).finding
     assert ("Share keys and values among more blocks" in found.fix[0].code) is split
     assert ("with the larger batch" in found.verify) is not split
+
+
+@pytest.mark.parametrize(("dur", "fused"), [(20, True), (2_000, False)])
+def test_only_short_kernels_wait_to_be_fused(dur: float, *, fused: bool) -> None:
+    """A recurrence or a search that goes through its input in turn has few blocks for long."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 20_000
+        builder.step(number, at, 20_000)
+        for place in range(int(18_000 / dur)):
+            start = at + 20 + place * dur
+            builder.launch(
+                at + place, kernel_start=start, kernel_dur=dur - 1, name="in_turn<int>(p)", **{"blocks per SM": 0.2}
+            )
+    found = judged(RULE, builder).finding
+    assert any("torch.compile" in fix.code for fix in found.fix) is fused
+    assert any("in turn" in fix.code for fix in found.fix) is not fused
+    assert "Most of it is `in_turn" in found.why

@@ -138,3 +138,16 @@ def test_gathers_that_run_ahead_are_limited(name: str) -> None:
         builder.annotation(name, number * 100_000 + 5_000, 30_000)
     told = any("limit_all_gathers=True" in fix.code for fix in judged(RULE, builder).finding.fix)
     assert told is name.startswith("Fully")
+
+
+def test_where_only_pinned_memory_is_allocated_the_devices_allocator_is_not_asked_for() -> None:
+    found = judged(RULE, world(name="cudaHostAlloc")).finding
+    assert found.title == "Pinned memory allocated in the loop"
+    assert not any("expandable_segments" in fix.code or "empty_cache" in fix.code for fix in found.fix)
+    assert "memory of the device" not in found.why
+
+
+def test_beside_memory_of_the_device_it_is() -> None:
+    found = judged(RULE, world(name="cudaMalloc")).finding
+    assert any("expandable_segments" in fix.code for fix in found.fix)
+    assert found.title is None

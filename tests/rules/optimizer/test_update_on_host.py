@@ -8,8 +8,10 @@ from analyzer.finding import Severity, State
 from builders import TraceBuilder
 from rules.idle.launch_bound import RULE as LAUNCHES
 from rules.optimizer.per_parameter_updates import RULE as ONE_BY_ONE
+from rules.optimizer.unfused_foreach import RULE as PASSES
 from rules.optimizer.update_on_host import RULE
 from rules.transfer.exposed_input_copies import RULE as COPIES
+from stories.of_hosts_beside_training import STORIES
 from worlds import judged, run
 
 STEP = 100_000
@@ -111,3 +113,15 @@ def test_no_optimizer() -> None:
     builder = world()
     builder.events[:] = [event for event in builder.events if "Optimizer" not in event["name"]]
     assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("name", "named"), [("AdamW", True), ("SGD", False)])
+def test_another_update_made_for_the_cpu_is_named_where_it_is_the_same(name: str, *, named: bool) -> None:
+    assert any("DeepSpeedCPUAdam" in fix.note for fix in judged(RULE, world(name=name)).finding.fix) is named
+
+
+def test_passes_over_lists_on_the_cpu_are_no_passes_of_the_device() -> None:
+    """The stories' FSDP2 with offloaded shards: its `_foreach_` ops launch nothing."""
+    builder = next(one for one in STORIES if one.name == "shards in the host's memory").make()
+    assert run(RULE, builder).state is State.FIRED
+    assert run(PASSES, builder).state is State.NOT_APPLICABLE

@@ -7,6 +7,7 @@ import pytest
 from analyzer.finding import Confidence, State
 from builders import CUDA_DEVICE, TraceBuilder
 from rules.precision.tf32_off import RULE
+from stories.of_first_sight import STORIES
 from worlds import judged, run
 
 POINTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(p)"
@@ -69,3 +70,13 @@ def test_convolutions_have_the_switch_of_the_torch_in_use(torch: str, now: str) 
     builder.top["advisor"] = {"versions": {"torch": torch}}
     first, _ = judged(RULE, builder).finding.fix
     assert now in first.code
+
+
+def test_products_of_attention_that_torch_writes_out_itself_are_left_to_the_rule_on_attention() -> None:
+    builder = next(one for one in STORIES if one.name == "SDPA's MATH backend").make()
+    result = run(RULE, builder)
+    assert result.state is State.CLEAR
+    assert "writes out itself" in result.reason
+    for event in builder.events:
+        event["name"] = event["name"].replace("aten::_scaled_dot_product_attention_math", "my::attention")
+    assert run(RULE, builder).state is State.FIRED

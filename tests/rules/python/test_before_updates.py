@@ -48,3 +48,22 @@ def test_advice_by_the_place(norms: bool, ahead: bool, loader: bool, clipped: bo
     assert ("prepare" in text) is loader
     assert ("to_local" in text) is clipped
     assert ("between the backward pass and the update" in found.why) is not ahead
+
+
+@pytest.mark.parametrize("behind", [True, False])
+def test_a_named_place_behind_the_backward_pass_prepares_no_batch(behind: bool) -> None:
+    """States that an optimizer reads from a disk, in a function that the stacks name."""
+    program = Clocked()
+    for _ in program.steps(4):
+        if behind:
+            layers(program, 4)
+            layers_back(program, 4)
+        with program.stack("train.py(9): main", "train.py(30): fetch"):
+            program.idle(90_000)
+        if not behind:
+            layers(program, 4)
+            layers_back(program, 4)
+        update(program, dur=300)
+    found = judged(RULE, program).finding
+    assert any("DataLoader(" in fix.code for fix in found.fix) is not behind
+    assert any("No DataLoader was seen" in caveat for caveat in found.caveats) is not behind

@@ -72,3 +72,17 @@ def test_calls_that_follow_each_other_within_a_nanosecond_are_not_inside_one_ano
     for number in range(3):
         builder.python(TENSOR, number * STEP + 16_500, 15_000)
     assert "; 75 % of it inside `as_tensor`, called by `batch_experiences`." in judged(RULE, builder).finding.why
+
+
+def test_frames_that_cross_are_no_more_than_the_time_they_are_in() -> None:
+    """A recorder that rounds writes calls of one thread that begin before all of the one ahead have ended."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for turn in range(130):
+            for depth in range(60):
+                begin = at + turn * 295 + depth * 2
+                builder.python(f"somelib/module.py({depth}): forward", begin, 300 - 4 * depth)
+        builder.launch(at + 40_000, kernel_start=at + 40_005, kernel_dur=59_990)
+    assert ", 100 % of it inside `forward`" in judged(RULE, builder).finding.why

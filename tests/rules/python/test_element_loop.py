@@ -332,3 +332,18 @@ def test_turns_that_copy_off_the_device_get_one_copy_for_all(every: int | None, 
 def test_parts_of_a_model_that_run_as_one_op_are_layers_not_elements(op: str, *, found: bool) -> None:
     unit = (op, "aten::select", "aten::add")
     assert (run(RULE, world(unit=unit)).state is State.FIRED) is found
+
+
+@pytest.mark.parametrize(
+    ("unit", "said", "never"),
+    [
+        (("aten::select", "torchvision::nms", "aten::index"), "batched_nms", "vmap"),
+        (("aten::select", "mypackage::interpolate"), "y = f(x)", "vmap"),
+        (("aten::select", "aten::nonzero"), "y = f(x)", "torch.compile"),
+        (("aten::select", "aten::sub", "aten::pow"), "vmap", "batched_nms"),
+    ],
+)
+def test_vmap_is_advised_for_ops_that_it_has_a_rule_for(unit: tuple[str, ...], said: str, never: str) -> None:
+    codes = [fix.code for fix in judged(RULE, world(unit=unit, backward=False)).finding.fix]
+    assert any(said in code for code in codes)
+    assert not any(never in code for code in codes)

@@ -6,6 +6,7 @@ import pytest
 
 from analyzer.finding import State
 from builders import TraceBuilder
+from clocked import Clocked
 from rules.transfer.exposed_input_copies import RULE
 from worlds import judged, run
 
@@ -117,3 +118,13 @@ def test_suppressed_while_warm_up_is_in_the_window() -> None:
     builder = world()
     builder.runtime("cudaMalloc", 30_000, 60_000)
     assert run(RULE, builder).state is State.SUPPRESSED
+
+
+@pytest.mark.parametrize(("name", "images"), [("aten::embedding", False), ("aten::relu", True)])
+def test_bytes_of_images_are_no_advice_for_rows_of_a_table(name: str, *, images: bool) -> None:
+    world = Clocked()
+    for _ in world.steps(4):
+        world.copied("HtoD", 60 << 20, pinned=True)
+        world.kernel_of(name, "vectorized_gather_kernel", 9_000)
+    codes = [fix.code for fix in judged(RULE, world).finding.fix]
+    assert any("uint8" in code for code in codes) is images

@@ -122,6 +122,10 @@ def test_matrix_kernels(
         ("void regular_fft<256u, EPT<8u>, 64u, 2u, (padding_t)1>(kernel_arguments_t<unsigned int>)", "fft"),
         ("fft_rtc_fwd_len256_factors_8_8_4_wgs_256_tpt_32_sp_ip_CI_unitstride_sbrr_C2R", "fft"),
         ("void fft2d_r2c_32x32<float, false, 1u, false>(float2*, float const*, int)", "conv"),
+        ("void deformable_im2col_kernel<float, int>(int, float const*, float const*)", "conv"),
+        # Deformable DETR's attention calls its sampling so (fundamentalvision/Deformable-DETR, ms_deform_im2col_cuda.cuh).
+        ("void ms_deformable_im2col_gpu_kernel<float>(int, float const*, long const*)", "other"),
+        ("void ms_deformable_col2im_gpu_kernel_gm<float>(int, float const*, float const*)", "other"),
         ("void cask__5x_cudnn::genericTranspose_kernel<float, float, float, false, 2>(p)", "layout"),
         ("void cudnn::engines_precompiled::genericTranspose_kernel<__half, __half, float>(p)", "layout"),
         ("batched_transpose_32x16_half", "layout"),
