@@ -75,7 +75,9 @@ def _four_bits() -> Clocked:
         with world.backward():
             for _ in range(6):
                 with world.node("CheckpointFunctionBackward"):
+                    world.recorded = True
                     _layer_4bit(world)
+                    world.recorded = False
                     with world.node("ScaledDotProductFlashAttentionBackward0"):
                         world.kernel_of("aten::_scaled_dot_product_flash_attention_backward", FLASH_BACK, 420, host=30)
                     for dur in (240, 240, 240, 240, 620, 620, 620):
@@ -241,11 +243,13 @@ def _teacher_in_floats() -> Clocked:
             for _ in range(4):
                 world.kernel_of("aten::linear/aten::addmm", SGEMM, 260)
             world.kernel_of("aten::gelu", ADD, 30)
+        world.recorded = True
         for _ in range(12):
             for _ in range(4):
                 world.kernel_of("aten::linear/aten::addmm", AMPERE, 70)
             world.kernel_of("aten::gelu", ADD, 12)
         world.kernel_of("aten::kl_div", ADD, 30)
+        world.recorded = False
         with world.backward():
             for _ in range(12):
                 with world.node("GeluBackward0"):
