@@ -181,7 +181,7 @@ _IN_TURN = Advice(
     "text",
     "Kernels that last this long with so few blocks go through their input in turn, a block for each sample or so: more samples at "
     "a time fill the device, or another implementation that splits what one block does.",
-    "What is done to each sample alone and without gradients can run beside the model's own kernels on a stream of its own.",
+    "What is done to each sample alone can run beside the kernels of the model, on a stream of its own.",
 )
 
 

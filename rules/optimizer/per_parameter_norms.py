@@ -32,7 +32,7 @@ total = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, foreach=Tru
 At most the idle time inside the runs and their kernels, and behind them as much as they took beside a busy device.
 
 ## When it is wrong
-Norms of something else than gradients, such as a weight norm per layer inside the model.
+Norms of something else than gradients. Those of weights with their layer behind each (spectral norm, weight norm) are left out.
 
 ## Thresholds
 - `min_ratio`: share of the used steps that the runs cost from which the rule fires.

@@ -116,9 +116,9 @@ def _a_coin_for_each_layer() -> Clocked:
         for _ in range(24):
             world.kernel_of("aten::rand/aten::uniform_", ADD, 2)
             world.read_value()
-            layer(world, 0.25)
-        layers_back(world, 24, 0.5)
-        update(world, dur=500)
+            layer(world, 0.04)
+        layers_back(world, 24, 0.1)
+        update(world, dur=300)
     return world
 
 
@@ -181,7 +181,12 @@ def _one_sample_at_a_time() -> Clocked:
         for _ in range(32):
             perceptron(world, 8, 5, name=SGEMM)
             world.kernel_of("aten::mse_loss", ADD, 3)
+            world.kernel_of("aten::ones_like/aten::fill_", ADD, 2)
             perceptron_back(world, 8, 5, name=SGEMM)
+            with world.backward():
+                for _ in range(8):
+                    with world.node("torch::autograd::AccumulateGrad"):
+                        world.kernel_of("aten::add_", ADD, 2)
         update(world, "Adam", dur=30)
     return world
 

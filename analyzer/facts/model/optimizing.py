@@ -248,6 +248,10 @@ def _parameters(measure: _Measuring, spans: pd.DataFrame) -> tuple[int, float]:
     return int(repeats[typical][0]), float(ops[typical].sum() / repeats[typical].sum())
 
 
+# Ops of layers that have weights.
+_LAYER = r"aten::(?:conv\w*|_convolution|linear|addmm|b?mm|mv|matmul|embedding|lstm|gru)$"
+
+
 def _norms(measure: _Measuring) -> tuple[IntervalSet, int]:
     """Runs of norms, one per gradient, between the backward pass and the update: `clip_grad_norm_` without foreach."""
     hidden = measure.in_steps | measure.tree.under(measure.range_of("loader"))
@@ -263,6 +267,9 @@ def _norms(measure: _Measuring) -> tuple[IntervalSet, int]:
     first, length = runs["first"].to_numpy(), (runs["period"] * runs["repeats"]).to_numpy()
     before = np.concatenate([[0], np.cumsum(np.isin(top, rows))])
     mine = before[first + length] - before[first] >= runs["repeats"].to_numpy()
+    # Norms with a layer between each two are of its weights, as spectral norm takes them: no gradients.
+    layers = np.concatenate([[0], np.cumsum(measure.tree.matching(_LAYER)[top])])
+    mine &= layers[first + length] - layers[first] < runs["repeats"].to_numpy()
     first, length = first[mine], length[mine]
     spans = IntervalSet(measure.start[top[first]], measure.end[top[first + length - 1]]) & measure.steps.window
     return spans, int((spans.contains(measure.start[rows])).sum())

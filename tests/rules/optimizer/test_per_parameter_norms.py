@@ -67,3 +67,17 @@ def test_norms_that_are_each_read_are_logged_and_no_clipping_is_advised(read: bo
     assert ("each read into Python by itself" in found.why) is read
     assert ("clip_grad_norm_" in found.fix[0].code) is not read
     assert (".tolist()" in found.fix[0].code) is read
+
+
+@pytest.mark.parametrize(("between", "state"), [("aten::conv2d", State.NOT_APPLICABLE), ("aten::mul_", State.FIRED)])
+def test_norms_with_a_layer_behind_each_are_of_its_weights(between: str, state: State) -> None:
+    """As spectral norm takes them at each call; gradients that are scaled one by one have no layer between."""
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for index in range(NORMS):
+            builder.op("aten::linalg_vector_norm", at + index * 1_000, 500)
+            builder.op(between, at + index * 1_000 + 500, 490)
+        builder.op("aten::add", at + NORMS * 1_000, STEP - NORMS * 1_000)
+    assert run(RULE, builder).state is state
