@@ -12,8 +12,10 @@ import pandas as pd
 
 from analyzer.spans.arrays import BoolArray, Int64Array
 
-# Longest unit looked for, in ops: enough for the body of a loss written by hand.
-MAX_PERIOD = 16
+# Longest unit looked for, in ops: enough for the body of a loss written by hand, such as the overlap of two boxes by coordinates.
+MAX_PERIOD = 48
+# Longest turn of a loop with branches, in ops: what stands between two beginnings of a longer one is as well other work.
+_MAX_TURN = 16
 # Turns of a loop with branches there are to each kind of turn, at least: an `if` makes two kinds of many turns.
 _TURNS_OF_A_KIND = 4
 # Odd numbers without pattern: equal numbers of different stretches are as good as impossible.
@@ -107,7 +109,7 @@ def _of_period(codes: Int64Array, group: Int64Array, period: int) -> tuple[Int64
 def varying_runs(codes: Int64Array, group: Int64Array, begins: BoolArray, *, min_repeats: int) -> pd.DataFrame:
     """Runs of turns that begin with the same op and are not all alike: a loop with a branch in it.
 
-    A turn reaches from one beginning to the next. It is a run where turns follow one another at no more than `MAX_PERIOD` ops and
+    A turn reaches from one beginning to the next. It is a run where turns follow one another at no more than 16 ops and
     come in few kinds: an `if` gives two, chance gives many.
 
     Args:
@@ -122,7 +124,7 @@ def varying_runs(codes: Int64Array, group: Int64Array, begins: BoolArray, *, min
     """
     at = np.flatnonzero(begins)
     size = np.diff(at)
-    turn = (size <= MAX_PERIOD) & (group[at[1:]] == group[at[:-1]]) if len(at) else np.empty(0, dtype=bool)
+    turn = (size <= _MAX_TURN) & (group[at[1:]] == group[at[:-1]]) if len(at) else np.empty(0, dtype=bool)
     first = at[:-1][turn] if len(at) else at
     if not len(first):
         return pd.DataFrame({name: [] for name in ("first", "length", "repeats", "shown", "period")}, dtype=np.int64)
@@ -140,12 +142,12 @@ def varying_runs(codes: Int64Array, group: Int64Array, begins: BoolArray, *, min
 
 def _hashes(codes: Int64Array, first: Int64Array, size: Int64Array) -> npt.NDArray[np.uint64]:
     """A number for what stands in each stretch, equal for equal ones: a polynomial of the codes, modulo 2 to the 64."""
-    powers = np.full(MAX_PERIOD, _BASE, dtype=np.uint64)
+    powers = np.full(_MAX_TURN, _BASE, dtype=np.uint64)
     powers[0] = 1
     powers = np.multiply.accumulate(powers)
     total = size.astype(np.uint64)
-    padded = np.concatenate([codes, np.zeros(MAX_PERIOD, dtype=np.int64)]).astype(np.uint64) + np.uint64(1)
-    for offset in range(MAX_PERIOD):
+    padded = np.concatenate([codes, np.zeros(_MAX_TURN, dtype=np.int64)]).astype(np.uint64) + np.uint64(1)
+    for offset in range(_MAX_TURN):
         inside = size > offset
         total[inside] += padded[first[inside] + offset] * powers[offset] * np.uint64(_SPREAD)
     return total

@@ -10,6 +10,8 @@ from analyzer.spans.intervals import IntervalSet
 
 # One op that repeats over different tensors is too common to be called a loop: copies, clones and views inside the framework.
 MIN_UNIT = 2
+# A longer sequence that takes no elements is as well a block of a model, of ops that no list of layers names.
+_MAX_LIST_UNIT = 16
 
 
 class Loop(msgspec.Struct, frozen=True):
@@ -64,7 +66,8 @@ class Loop(msgspec.Struct, frozen=True):
         """Small ops of the program's own: no elements, no layer, no norms, nothing of a library's internals."""
         ours = all(name.startswith("aten::") for name in self.unit)
         norms = any("norm" in name for name in self.unit)
-        return ours and not norms and not self.indexed and self.avoidable
+        short = len(self.unit) <= _MAX_LIST_UNIT
+        return ours and short and not norms and not self.indexed and self.avoidable
 
     @property
     def steps_a_cell(self) -> bool:
