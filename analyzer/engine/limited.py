@@ -118,8 +118,9 @@ class _Aside(io.TextIOBase):
         return self._stream.write(text) if self._stream is not None else len(text)
 
     def flush(self) -> None:
-        # Python flushes once more when it takes this apart, whatever has become of the stream by then.
-        if self._stream is not None and not self._stream.closed:
+        # Python flushes once more when it takes this apart, whatever has become of the stream by then. What stands in for standard
+        # error, such as Textual's, need not know whether it is closed.
+        if self._stream is not None and not getattr(self._stream, "closed", False):
             self._stream.flush()
 
 

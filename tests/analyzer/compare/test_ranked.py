@@ -21,7 +21,9 @@ def by_scipy(first: list[int], second: list[int], method: str = "auto") -> tuple
     from scipy.stats import mannwhitneyu
 
     found = mannwhitneyu(first, second, alternative="two-sided", method=method)
-    return float(found.statistic), float(found.pvalue)
+    # Since 1.18 it gives no probability where all values are equal; 1 before, as nothing speaks for a difference.
+    same = len({*first, *second}) == 1
+    return float(found.statistic), 1.0 if same else float(found.pvalue)
 
 
 def ours(first: list[int], second: list[int], *, exact: bool = False) -> tuple[float, float]:

@@ -99,6 +99,27 @@ def test_a_call_that_hangs_gives_all_back_too(tmp_path: Path, monkeypatch: pytes
     assert Path.cwd() == tmp_path
 
 
+def test_what_stands_in_for_standard_error_need_not_know_whether_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the terminal UI's: Python flushes what led to it once more when it is taken apart, and any error there is a warning."""
+
+    class Kept:
+        text, flushed = "", 0
+
+        def write(self, text: str) -> int:
+            self.text += text
+            return len(text)
+
+        def flush(self) -> None:
+            self.flushed += 1
+
+    kept = Kept()
+    monkeypatch.setattr(sys, "stderr", kept)
+    with Caller[object](5) as caller:
+        caller(lambda: [sys.stdout.write("said\n"), sys.stdout.flush()])
+    assert kept.text == "said\n"
+    assert kept.flushed
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell of another system")
 @pytest.mark.parametrize(
     "say",
