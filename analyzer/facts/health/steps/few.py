@@ -93,6 +93,11 @@ def check(trace: Trace, steps: Steps, compiling: IntervalSet) -> Iterator[Sympto
             None,
             1,
         )
+    yield from _left_out(trace, steps, compiling)
+
+
+def _left_out(trace: Trace, steps: Steps, compiling: IntervalSet) -> Iterator[Symptom]:
+    """Steps whose events are lost in part, and those that are unlike the others."""
     left_out = chosen(steps.frame, steps.frame["reason"].notna().to_numpy() & ~steps.frame["used"].to_numpy())
     spoilt = left_out[left_out["reason"].str.startswith((LOST, PARTIAL))]
     if len(spoilt):
