@@ -25,8 +25,8 @@ class SavingDocument(Document, frozen=True, kw_only=True):
     `ns_per_step_max`. `overlaps_with` names the findings sharing its time.
 
     `ratio_max` and `ratio_expected` are shares of the recorded step, which the profiler makes longer; `unprofiled_ratio_max` the
-    bound or the estimate as a share of a step without it, the most that a stopwatch can show while the rest stays as it is. None
-    where that step was not timed.
+    bound or the estimate as a share of a step without it: of a bound the most that a stopwatch can show while the rest stays as it
+    is, of an estimate without what the profiler adds to the time saved. None where that step was not timed.
     """
 
     kind: FigureName = "bound"

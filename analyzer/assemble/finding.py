@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer import analysis as doc
 from analyzer.assemble.tuned import tried
+from analyzer.assemble.unprofiled import unprofiled_ratio
 from analyzer.engine import Judged
 from analyzer.estimates import least_ns, most_ns
 from analyzer.facts import Facts
@@ -14,6 +15,11 @@ from analyzer.views.timeline import DrawnStep
 # Intervals shown beside a finding: enough to draw a bracket, not a copy of the trace.
 _MAX_INTERVALS = 200
 
+_WITHOUT = {
+    Figure.BOUND: "without the profiler, which slows the rest of the step, up to",
+    Figure.ESTIMATE: "without the profiler, whose cost follows what it records, about",
+}
+
 
 def finding_document(
     facts: Facts, item: Judged, representative: DrawnStep | None, accepted: str | None
@@ -22,7 +28,7 @@ def finding_document(
     finding, meta = item.finding, item.rule.meta
     # What lies between the steps was measured without the profiler.
     between = finding.saving.between_ns > 0
-    unprofiled = item.ratio if between else _unprofiled(facts, item.ratio)
+    unprofiled = item.ratio if between else unprofiled_ratio(facts, item)
     least, most = _range(facts, item)
     return doc.FindingDocument(
         id=item.identity,
@@ -70,22 +76,13 @@ def _range(facts: Facts, item: Judged) -> tuple[int | None, int]:
     return least_ns(ns), most_ns(ns, int(facts.steps.per_step(facts.steps.total_ns)))
 
 
-def _unprofiled(facts: Facts, ratio: float) -> float | None:
-    """A saving as a share of the step without the profiler, at most: as if the profiler slowed only the rest of the step."""
-    added = facts.recording.collected.profiler_ns
-    if added is None:
-        return None
-    step = facts.steps.per_step(facts.steps.total_ns)
-    return min(1.0, ratio * step / (step - added)) if added < step else 1.0
-
-
 def _basis(facts: Facts, item: Judged, unprofiled: float | None) -> str:
     """The basis, with what it takes for granted, and the share that a stopwatch may show where that is another one."""
     basis = item.finding.saving.basis.rstrip(".")
     if not item.ns_per_step:
         return basis
     if unprofiled is not None and share(unprofiled) != share(item.ratio):
-        basis += f"; without the profiler, which slows the rest of the step, up to {share(unprofiled)} of it"
+        basis += f"; {_WITHOUT[item.finding.saving.kind]} {share(unprofiled)} of it"
     if facts.device.main is None:
         # Measured on planted bottlenecks: traces/README.md shows what their remedies saved beyond the bound.
         basis += "; the rest, which may get faster with caches and cores to itself, is taken as recorded"

@@ -66,9 +66,10 @@ def promised_together(analysis: Analysis, ids: Sequence[str]) -> tuple[float, Fi
     chosen = [one for one in analysis.findings if one.id in ids]
     profiled = max((one.saving.stated_ratio for one in chosen), default=0.0)
     stretch = max((_ratio(one) for one in chosen), default=0.0) / profiled if profiled else 1.0
-    return min(1.0, found.saved_ratio * max(stretch, 1.0)), found.kind
+    return min(1.0, found.saved_ratio * stretch), found.kind
 
 
 def _ratio(finding: FindingDocument) -> float:
     """The bound or the estimate, as the share of the step without the profiler that a stopwatch can show."""
-    return max(finding.saving.unprofiled_ratio_max or 0.0, finding.saving.stated_ratio)
+    unprofiled = finding.saving.unprofiled_ratio_max
+    return finding.saving.stated_ratio if unprofiled is None else unprofiled

@@ -17,7 +17,7 @@ from analyzer.cause_names import CAUSES
 from analyzer.engine import judge, run_rules
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
-from analyzer.finding import Bar, Bars, Column, Location, Saving, Series, Table, clear
+from analyzer.finding import Bar, Bars, Column, Figure, Location, Saving, Series, Table, clear
 from analyzer.page import recording
 from analyzer.report.json import render
 from analyzer.report.schema import schema
@@ -302,3 +302,16 @@ def test_of_a_step_without_the_profiler_a_saving_is_a_larger_share(
     assert saving.ratio_max == pytest.approx(0.4)
     assert saving.unprofiled_ratio_max == (expected if expected is None else pytest.approx(expected))
     assert ("without the profiler" in saving.basis) is ((expected or 0) > 0.4)
+
+
+@pytest.mark.parametrize(("inside", "expected"), [(9, 0.31 / 0.9), (5, 0.35 / 0.9), (0, 0.4 / 0.9)])
+def test_of_an_estimate_the_profiler_slowed_what_it_recorded(inside: int, expected: float) -> None:
+    """A tenth of the step is the profiler's; of ten ops so many lie in the 40 % that are saved."""
+    builder = TraceBuilder(device=None, advisor={"profiled_step_ns": 100_000, "unprofiled_step_ns": 90_000})
+    for number in range(4):
+        builder.step(number, number * 100, 100)
+        for place in range(10):
+            builder.op("aten::add", number * 100 + (place if place < inside else 60 + place) + 1, 0.5)
+    claims = IntervalSet.of((number * 100_000, number * 100_000 + 40_000) for number in range(4))
+    saving = Saving(claims=claims, basis="b", kind=Figure.ESTIMATE)
+    assert document(builder.trace(), saving).findings[0].saving.unprofiled_ratio_max == pytest.approx(expected)
