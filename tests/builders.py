@@ -23,6 +23,7 @@ from typing import Any
 
 import msgspec
 
+from traces.fixed_frame import FixedFrame
 from traces.reader.read import read
 from traces.schema import SCHEMA
 from traces.trace import Trace
@@ -213,7 +214,7 @@ class TraceBuilder:
     def trace(self) -> Trace:
         """The trace as the real reader sees it; equal worlds are read once, and each gets frames of its own."""
         known = as_read(self.content())
-        return msgspec.structs.replace(known, **{name: getattr(known, name).copy() for name in SCHEMA})
+        return msgspec.structs.replace(known, **{name: FixedFrame(getattr(known, name), copy=True) for name in SCHEMA})
 
     def content(self) -> str:
         """The whole file as text: what tells worlds apart."""

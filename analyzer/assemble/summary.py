@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pandas as pd
+import numpy as np
 
 from analyzer import analysis as doc
 from analyzer.assemble.causes import cause_times
@@ -16,6 +16,7 @@ from analyzer.facts import Facts
 from analyzer.facts.isolation import attempt
 from analyzer.facts.time.waterfall import Waterfall
 from analyzer.finding import Figure, Severity
+from analyzer.spans.arrays import Int64Array
 from analyzer.views.timeline import DrawnStep
 
 # One process drives 16 at most, a trace merged of many some hundred; each takes milliseconds to divide.
@@ -30,7 +31,7 @@ def summary(
 ) -> doc.Summary:
     """The verdict, the steps in numbers and the waterfall of each device."""
     totals = {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES}
-    durations = facts.steps.used["dur_ns"]
+    durations = facts.steps.used["dur_ns"].to_numpy()
     unprofiled = facts.trace.meta.advisor.get("unprofiled_step_ns")
     reachable, expected = reachable_ns(facts, judged), reachable_ns(facts, judged, usual=True)
     kinds = {item.finding.saving.kind for item in with_card(judged)}
@@ -62,13 +63,13 @@ def summary(
     )
 
 
-def _step_times(durations: pd.Series[int]) -> doc.StepTimes:
+def _step_times(durations: Int64Array) -> doc.StepTimes:
     if not len(durations):
         return doc.StepTimes(mean=0, median=0, p95=0, min=0, max=0)
     return doc.StepTimes(
         mean=int(durations.sum()) // len(durations),
-        median=int(durations.median()),
-        p95=int(durations.quantile(0.95)),
+        median=int(np.median(durations)),
+        p95=int(np.percentile(durations, 95.0)),
         min=int(durations.min()),
         max=int(durations.max()),
     )

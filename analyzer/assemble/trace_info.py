@@ -6,6 +6,7 @@ import pandas as pd
 
 from analyzer import analysis as doc
 from analyzer.facts import Facts
+from analyzer.spans.columns import present
 from analyzer.spans.grouping import chosen
 from traces.trace import Capability, Meta
 
@@ -47,7 +48,7 @@ def trace_info(facts: Facts) -> doc.TraceInfo:
 
 def _left_out(frame: pd.DataFrame) -> pd.DataFrame:
     """The steps that are left out."""
-    return chosen(frame, frame["reason"].notna().to_numpy() & ~frame["used"].to_numpy())
+    return chosen(frame, present(frame["reason"]) & ~frame["used"].to_numpy())
 
 
 def _excluded(left_out: pd.DataFrame) -> tuple[doc.ExcludedStep, ...]:

@@ -135,9 +135,10 @@ def package_of(rule: Rule) -> str:
 
 def _lacking(facts: Facts, rule: Rule) -> RuleRun | None:
     """The run of a rule whose data the trace lacks: not applicable without any device, else cannot tell."""
-    missing = [capability for capability in Capability if capability in rule.meta.needs - facts.trace.capabilities]
-    if not missing:
+    lacking = rule.meta.needs - facts.trace.capabilities
+    if not lacking:
         return None
+    missing = [capability for capability in Capability if capability in lacking]
     of_device = {Capability.DEVICE, Capability.LAUNCHES}
     if of_device & set(missing) and facts.trace.meta.device_kind == "cpu":
         return RuleRun(rule, State.NOT_APPLICABLE, "no device in this trace")

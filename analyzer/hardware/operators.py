@@ -17,6 +17,7 @@ from analyzer.hardware.call import Work
 from analyzer.hardware.other_ops import of_calls, of_kernels
 from analyzer.hardware.work import FORMULAS, PRODUCTS, work_of
 from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.columns import present
 from analyzer.spans.grouping import distinct_columns
 from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.spans.open_spans import NONE
@@ -94,7 +95,7 @@ def operators(facts: Facts) -> Operators:
 def _operators(facts: Facts) -> Operators:
     """Groups calls by op and inputs. A call inside another that has a formula belongs to that one, so nothing counts twice."""
     tree = facts.host.ops
-    stated = tree.ops["stated_bytes"].notna().to_numpy() | tree.ops["stated_flops"].notna().to_numpy()
+    stated = present(tree.ops["stated_bytes"]) | present(tree.ops["stated_flops"])
     counted = tree.outermost((tree.named(FORMULAS.__contains__) & ~_handed_on(tree)) | stated)
     if facts.device.main is None:
         counted &= ~facts.kernels.not_computed.certainly

@@ -98,5 +98,7 @@ def numbered(values: Int64Array) -> tuple[Int64Array, int]:
 
 
 def chosen(frame: pd.DataFrame, mask: npt.NDArray[np.bool_]) -> pd.DataFrame:
-    """The rows of a frame in a mask, shape (rows,); none of them, as most often, costs next to nothing."""
+    """The rows of a frame in a mask, shape (rows,); all of them, the frame itself, and none of them cost next to nothing."""
+    if mask.all():
+        return frame
     return frame[mask] if mask.any() else frame.iloc[:0]

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from traces.categories import from_codes
+
 
 def codes_of(values: pd.Series[Any]) -> npt.NDArray[np.signedinteger[Any]]:
     """The place of each text of a categorical column in its vocabulary, -1 for NA; as `.cat.codes`, for a tenth. Shape (rows,)."""
@@ -71,5 +73,4 @@ def in_one_vocabulary(parts: Sequence[pd.Series[Any]]) -> tuple[list[npt.NDArray
 
 def column(codes: npt.NDArray[np.int64], categories: Sequence[str]) -> pd.Series[Any]:
     """A categorical column from positions in a vocabulary; -1 is nothing. Shape of `codes`."""
-    # pandas' stubs do not know text categories here.
-    return pd.Series(pd.Categorical.from_codes(codes, categories=list(categories)))  # type: ignore[call-overload]
+    return pd.Series(from_codes(codes, categories))

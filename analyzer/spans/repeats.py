@@ -54,7 +54,7 @@ def repeated_runs(
         np.add.at(taken, first + repeats * period, -1)
         found.append((first, np.full(len(first), period), repeats))
     if not found:
-        return pd.DataFrame({name: np.empty(0, dtype=np.int64) for name in ("first", "period", "repeats")})
+        return pd.DataFrame(np.empty((0, 3), dtype=np.int64), columns=["first", "period", "repeats"])
     first, periods, repeats = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.argsort(first, kind="stable")
     return pd.DataFrame({"first": first[order], "period": periods[order], "repeats": repeats[order]})
@@ -127,7 +127,7 @@ def varying_runs(codes: Int64Array, group: Int64Array, begins: BoolArray, *, min
     turn = (size <= _MAX_TURN) & (group[at[1:]] == group[at[:-1]]) if len(at) else np.empty(0, dtype=bool)
     first = at[:-1][turn] if len(at) else at
     if not len(first):
-        return pd.DataFrame({name: [] for name in ("first", "length", "repeats", "shown", "period")}, dtype=np.int64)
+        return pd.DataFrame(np.empty((0, 5), dtype=np.int64), columns=["first", "length", "repeats", "shown", "period"])
     run = np.cumsum(np.concatenate([[True], first[1:] != first[:-1] + size[turn][:-1]]))
     turns = pd.DataFrame({"run": run, "at": first, "size": size[turn], "kind": _hashes(codes, first, size[turn])})
     kinds = turns.groupby(["run", "kind"], sort=False).agg(

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
+from analyzer.spans.columns import present
 from analyzer.spans.labels import is_any, matching
 from analyzer.spans.span_tree import SpanTree, innermost
 from analyzer.views.concerns import Concern, Part, rules_of
@@ -91,7 +92,7 @@ class Operators:
             codes[mine] = known_as[first + names.codes.to_numpy()[work["row"].to_numpy()[mine]].astype(np.int64)]
         tensor = np.array([np.nan if (core := self._tensor_core(str(name))) is None else core for name in distinct])
         launched = facts.device.launched.reindex(work.index)
-        known = launched["launch_start_ns"].notna().to_numpy()
+        known = present(launched["launch_start_ns"])
         op = np.full(len(work), -1, dtype=np.int64)
         op[known] = innermost(
             facts.trace.ops,

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from traces.errors import UnreadableTraceError
+from traces.fixed_frame import fixed
 from traces.progress import Progress, silent
 from traces.reader import limits, memory_left
 from traces.reader.about.completeness import whole_until_ns
@@ -147,7 +148,7 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
         unknown_categories=met,
         whole_until_ns=whole_until,
         unfinished=builder.aside.unfinished,
-        **frames,
+        **{name: fixed(frame) for name, frame in frames.items()},
     )
 
 

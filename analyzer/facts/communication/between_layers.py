@@ -35,6 +35,8 @@ def between_layers(trace: Trace, calls: pd.DataFrame) -> BoolArray:
         trace: The trace.
         calls: Columns kind, start_ns and size_bytes (NaN where it is not known), one row per collective.
     """
+    if not len(calls):
+        return np.zeros(0, dtype=np.bool_)
     reducing = calls["kind"].astype("str").str.contains("|".join(_REDUCING)).to_numpy(dtype=bool)
     reducing = reducing & ~(calls["size_bytes"].to_numpy() <= FEW_BYTES)
     if not reducing.any():

@@ -20,9 +20,11 @@ from analyzer.facts.kernels.section import KernelFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.columns import present
 from analyzer.spans.grouping import chosen, rows_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
+from traces.fixed_frame import FixedFrame
 from traces.trace import Trace
 
 # Ranges by which one collective is counted, the most direct that the trace has: each collective leaves up to one of every kind.
@@ -138,8 +140,8 @@ def collectives(
     window, every = steps.window, trace.collectives
     ranges = chosen(every, steps.host_window.contains(every["start_ns"].to_numpy()))
     counted = (matching(ranges["name"], re.compile(pattern).match) for pattern in _COUNTED)
-    rows = ranges[next((mask for mask in counted if mask.any()), slice(None))]
-    calls = pd.DataFrame(
+    rows = chosen(ranges, next((mask for mask in counted if mask.any()), np.ones(len(ranges), dtype=np.bool_)))
+    calls = FixedFrame(
         {
             "kind": _kinds(rows["name"]),
             "start_ns": rows["start_ns"].to_numpy(),
@@ -153,10 +155,12 @@ def collectives(
     # What a library does on the host launches no kernel, whatever is launched meanwhile.
     launching = ~matching(rows["name"], _ON_HOST.match) | (device.main is None)
     stated = np.where(launching, calls["kind"].to_numpy(), "")
-    by_kind = {kind: (exposed & call_spans(device, steps, kernels, calls[stated == kind])).total_ns for kind in kinds}
-    for kind, spans in _unranged(device, steps, kernels, calls[launching]).items():
+    by_kind = {
+        kind: (exposed & call_spans(device, steps, kernels, chosen(calls, stated == kind))).total_ns for kind in kinds
+    }
+    for kind, spans in _unranged(device, steps, kernels, chosen(calls, launching)).items():
         by_kind[kind] = by_kind.get(kind, 0) + (exposed & spans).total_ns
-    layered = (exposed & call_spans(device, steps, kernels, calls[between_layers(trace, calls)])).total_ns
+    layered = (exposed & call_spans(device, steps, kernels, chosen(calls, between_layers(trace, calls)))).total_ns
     frame = kernels.named.frame
     named = frame["name"][frame["collective"].to_numpy() & (device.main is not None)]
     fsdp = _has_range(trace, r"FullyShardedDataParallel|FSDP::")
@@ -241,7 +245,7 @@ def _sizes(rows: pd.DataFrame, ranges: pd.DataFrame) -> np.ndarray[tuple[int], n
 def _stated_sizes(rows: pd.DataFrame, ranges: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """What this rank sends by the range that states it: the last to begin before the call, if it lasts as long; else NaN."""
     sizes = np.full(len(rows), np.nan)
-    stated = chosen(ranges, ranges["message_elements"].notna().to_numpy())
+    stated = chosen(ranges, present(ranges["message_elements"]))
     widths = [float(_MESSAGE_BYTES.get(text.strip('"'), np.nan)) for text in distinct_texts(stated["message_type"])]
     stated_bytes = np.array([*widths, np.nan])[codes_of(stated["message_type"])]
     stated_bytes = stated_bytes * stated["message_elements"].to_numpy(dtype=np.float64, na_value=np.nan)

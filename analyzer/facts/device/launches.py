@@ -12,9 +12,11 @@ import pandas as pd
 
 from analyzer.facts.device.captures import captured_launches
 from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.columns import present
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import column, is_any, matching
 from analyzer.spans.open_spans import NONE
+from traces.fixed_frame import FixedFrame
 from traces.reader.names.vocabulary import is_device_wait
 from traces.trace import Trace
 
@@ -55,7 +57,7 @@ def device_work(trace: Trace) -> pd.DataFrame:
         ]
     )
     ids, known = (np.concatenate(found) for found in zip(*(_ids(part) for part in parts), strict=True))
-    return pd.DataFrame(
+    return FixedFrame(
         {
             **{name: values[order] for name, values in columns.items()},
             "correlation": pd.arrays.IntegerArray(ids[order], ~known[order]),
@@ -74,7 +76,7 @@ def _either(condition: BoolArray, then: str, otherwise: str) -> Int64Array:
 def _ids(frame: pd.DataFrame) -> tuple[Int64Array, BoolArray]:
     """Correlation of each row, 0 where there is none, and where there is one; shape (rows,) both."""
     ids = frame["correlation"]
-    return ids.to_numpy(dtype=np.int64, na_value=0), ids.notna().to_numpy()
+    return ids.to_numpy(dtype=np.int64, na_value=0), present(ids)
 
 
 def from_source(work: pd.DataFrame, source: str) -> BoolArray:
@@ -110,7 +112,7 @@ def launches(trace: Trace, work: pd.DataFrame) -> pd.DataFrame:
     here = work if len(found) == len(work) else work.iloc[found]
     ends = calls["end_ns"].to_numpy()[row]
     sharing = np.bincount(place[from_source(work, "kernels")[found]], minlength=len(called_ids))
-    return pd.DataFrame(
+    return FixedFrame(
         {
             **{name: here[name].array for name in work.columns},
             "launch_row": row,

@@ -6,15 +6,19 @@ kernels that occurs again and again is a graph of its own, not a loss.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.device.launches import from_source
 from analyzer.spans.arrays import Int64Array
+from analyzer.spans.columns import present
 from analyzer.spans.grouping import rows_by
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
 from analyzer.spans.open_spans import NONE
+from traces.fixed_frame import FixedFrame
 from traces.trace import Trace
 
 # Fewer replays say nothing about how many kernels a graph has.
@@ -37,8 +41,8 @@ def graph_replays(trace: Trace, launched: pd.DataFrame) -> pd.DataFrame:
     """
     launching = is_any(trace.runtime["kind"], "graph_launch")
     if not launching.any():
-        return pd.DataFrame({name: np.empty(0, kind) for name, kind in _COLUMNS.items()})
-    rows = np.flatnonzero(launching & trace.runtime["correlation"].notna().to_numpy())
+        return _none()
+    rows = np.flatnonzero(launching & present(trace.runtime["correlation"]))
     kernels, ends = _recorded(trace, launched, rows)
     expected = _expected(kernels, ends)
     _, same, times = np.unique(kernels, return_inverse=True, return_counts=True)
@@ -46,6 +50,11 @@ def graph_replays(trace: Trace, launched: pd.DataFrame) -> pd.DataFrame:
     partial = (kernels < PARTIAL_RATIO * expected) & (~usual | (kernels == 0))
     found = (trace.runtime["start_ns"].to_numpy()[rows], kernels, expected, partial)
     return pd.DataFrame(dict(zip(_COLUMNS, found, strict=True)))
+
+
+@cache
+def _none() -> FixedFrame:
+    return FixedFrame({name: np.empty(0, kind) for name, kind in _COLUMNS.items()})
 
 
 def _recorded(

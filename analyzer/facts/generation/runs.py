@@ -26,7 +26,6 @@ def said_ranges(trace: Trace) -> pd.DataFrame:
     Returns:
         By start: host_start_ns, host_end_ns, thread, kind, sequences and tokens (float64, NaN unknown), counted (bool).
     """
-    best = _said(pd.DataFrame(), {})
     for frame, wanted in ((trace.annotations, is_any(trace.annotations["kind"], "user")), (trace.python, None)):
         names = distinct_texts(frame["name"])
         said = said_passes(names)
@@ -38,7 +37,7 @@ def said_ranges(trace: Trace) -> pd.DataFrame:
         # Functions add nothing where ranges say it.
         if len(found):
             return found
-    return best
+    return _said(pd.DataFrame(), {})
 
 
 def _said(rows: pd.DataFrame, said: dict[str, SaidPass]) -> pd.DataFrame:

@@ -18,5 +18,5 @@ _PROFILER = re.compile(
 
 def profiler_calls(trace: Trace) -> IntervalSet:
     """Time inside calls of a profiler; empty without stacks."""
-    rows = trace.python[matching(trace.python["name"], lambda name: _PROFILER.match(name) is not None)]
-    return IntervalSet.of_rows(rows)
+    rows = matching(trace.python["name"], lambda name: _PROFILER.match(name) is not None)
+    return IntervalSet.of_rows(trace.python, rows)

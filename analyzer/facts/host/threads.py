@@ -16,6 +16,7 @@ from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any
+from traces.fixed_frame import FixedFrame
 from traces.trace import Trace
 
 # Copies whose call waits for them, by its name.
@@ -67,7 +68,12 @@ class HostActivity:
         beside = is_any(pd.Series(pinned, index=runtime.index), "pinned") & (runtime["end_ns"].to_numpy() < copied_ns)
         blocking = is_any(runtime["kind"], "sync") | (is_any(directions, "DtoH") & ~beside)
         blocking |= synchronous & ~is_any(directions, "HtoD")
-        return runtime.assign(direction=directions, device_ns=device_ns, blocking=blocking)
+        columns = {name: runtime[name].array for name in runtime.columns}
+        return FixedFrame(
+            {**columns, "direction": directions.array, "device_ns": device_ns, "blocking": blocking},
+            index=runtime.index,
+            copy=False,
+        )
 
     @cached_property
     def _by_thread(self) -> Mapping[str, dict[int, IntervalSet]]:
@@ -136,9 +142,9 @@ class HostActivity:
     @cached_property
     def _blocking_ends(self) -> dict[int, Int64Array]:
         """Per thread when its blocking calls end."""
-        calls = self.calls[self.calls["blocking"].to_numpy()]
-        ends = calls["end_ns"].to_numpy()
-        return {thread: ends[rows] for thread, rows in rows_by(calls["thread"].to_numpy()).items()}
+        blocking = self.calls["blocking"].to_numpy()
+        ends, threads = (self.calls[name].to_numpy()[blocking] for name in ("end_ns", "thread"))
+        return {thread: ends[rows] for thread, rows in rows_by(threads).items()}
 
     @cached_property
     def _rows(self) -> tuple[dict[int, Int64Array], dict[int, Int64Array]]:

@@ -13,6 +13,7 @@ import pandas as pd
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.labels import constant, is_any, joined, matching
 from analyzer.spans.nesting import levels, nest
+from traces.fixed_frame import FixedFrame
 from traces.trace import Trace
 
 
@@ -98,11 +99,15 @@ def host_tree(trace: Trace) -> HostTree:
         name: np.concatenate([part[name].to_numpy() for part in frames.values()])
         for name in ("thread", "start_ns", "end_ns", "dur_ns")
     }
-    frame = pd.DataFrame(
-        columns | {"row": np.concatenate([kept, np.arange(len(trace.ops)), np.arange(len(trace.runtime))])}, copy=False
+    frame = FixedFrame(
+        {
+            **columns,
+            "row": np.concatenate([kept, np.arange(len(trace.ops)), np.arange(len(trace.runtime))]),
+            "name": joined([part["name"] for part in frames.values()]),
+            "kind": joined([ranges["kind"], constant(None, len(trace.ops)), trace.runtime["kind"]]),
+        },
+        copy=False,
     )
-    frame["name"] = joined([part["name"] for part in frames.values()])
-    frame["kind"] = joined([ranges["kind"], constant(None, len(trace.ops)), trace.runtime["kind"]])
     ends = np.cumsum([len(part) for part in frames.values()]).tolist()
     sources = {name: slice(begin, end) for name, begin, end in zip(frames, [0, *ends], ends, strict=False)}
     nesting = nest(columns["thread"], columns["start_ns"], columns["end_ns"])

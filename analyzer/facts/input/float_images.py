@@ -12,6 +12,7 @@ from analyzer.facts.kernels.precision import decoded_list
 from analyzer.facts.transfer.copies import Copies
 from analyzer.facts.transfer.section import TransferFacts
 from analyzer.spans.arrays import Int64Array
+from analyzer.spans.columns import present
 from analyzer.spans.open_spans import NONE
 from traces.trace import Capability, Trace
 
@@ -49,7 +50,7 @@ def float_images(trace: Trace, host: HostFacts, transfer: TransferFacts, loading
 
 def _by_shape(trace: Trace, host: HostFacts, copies: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Whether the op that copies has a float image batch as an argument and moves just its bytes."""
-    known = copies["call_start_ns"].notna().to_numpy()
+    known = present(copies["call_start_ns"])
     op = np.full(len(copies), NONE, dtype=np.int64)
     op[known] = host.ops.enclosing(
         copies["call_thread"][known].to_numpy(np.int64), copies["call_start_ns"][known].to_numpy(np.int64)

@@ -13,6 +13,7 @@ import numpy as np
 
 from analyzer.facts.host.ops import OpTree
 from analyzer.facts.steps.find import Steps
+from analyzer.spans.columns import present
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
 from traces.reader.names.vocabulary import is_backward_node
@@ -59,7 +60,7 @@ def prepared(trace: Trace, steps: Steps, tree: OpTree, main: int | None) -> Prep
     if main is None or not len(begins):
         return NONE
     start = ops["start_ns"].to_numpy()
-    known = ops["sequence"].notna().to_numpy()
+    known = present(ops["sequence"])
     number = ops["sequence"].to_numpy(dtype=np.int64, na_value=-1)
     node = matching(ops["name"], is_backward_node)
     of_main = (ops["thread"] == main).to_numpy()

@@ -11,6 +11,7 @@ from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any
+from traces.fixed_frame import FixedFrame
 from traces.trace import Trace
 
 # Part of the iterator's class, which torchdata's begins with `_Stateful`.
@@ -58,12 +59,15 @@ class InputWait(msgspec.Struct, frozen=True):
     @property
     def single_process(self) -> bool:
         """Whether batches are made by the training thread (`num_workers=0`, and nobody else makes them)."""
-        return not self.own_workers and bool(self.calls["name"].str.contains(SINGLE_PROCESS, regex=False).any())
+        return not self.own_workers and self._any_named(SINGLE_PROCESS)
 
     @property
     def multi_process(self) -> bool:
         """Whether batches come from worker processes."""
-        return bool(self.calls["name"].str.contains(MULTI_PROCESS, regex=False).any())
+        return self._any_named(MULTI_PROCESS)
+
+    def _any_named(self, part: str) -> bool:
+        return any(part in name for name in set(self.calls["name"].tolist()))
 
 
 def input_wait(trace: Trace, steps: Steps, host: HostFacts, time: TimeFacts, *, own_workers: bool) -> InputWait:
@@ -82,19 +86,21 @@ def input_wait(trace: Trace, steps: Steps, host: HostFacts, time: TimeFacts, *, 
     used = steps.used
     # A call belongs to the step whose mark it follows: the device may still be busy with the step before.
     step = steps.of_host(rows["start_ns"].to_numpy())
-    rows, step = rows[step >= 0], step[step >= 0]
+    rows, step = chosen(rows, step >= 0), step[step >= 0]
     owned = time.waterfall.owned("input")
     collected = host.threads.during("gc", host.main_thread) if host.main_thread is not None else EMPTY
     starts, ends = rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()
-    calls = pd.DataFrame(
+    calls = FixedFrame(
         {
-            "name": rows["name"].astype("str"),
-            "start_ns": rows["start_ns"],
-            "end_ns": rows["end_ns"],
-            "dur_ns": rows["dur_ns"] - collected.overlap_with(starts, ends),
+            "name": rows["name"].astype("str").array,
+            "start_ns": starts,
+            "end_ns": ends,
+            "dur_ns": rows["dur_ns"].to_numpy() - collected.overlap_with(starts, ends),
             "idle_ns": owned.overlap_with(starts, ends),
             "step": used["number"].to_numpy()[step] if len(used) else step,
-        }
+        },
+        index=rows.index,
+        copy=False,
     )
     waiting = ((IntervalSet(starts, ends) | host.restarts.making_spans) & steps.window) - collected
     return InputWait(calls, owned, waiting, steps.count_with(owned), own_workers)

@@ -10,6 +10,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.precision import first_tensor_type, tensor_dims
 from analyzer.spans.arrays import BoolArray
+from analyzer.spans.columns import present
 from analyzer.spans.labels import matching
 from traces.trace import Trace
 
@@ -61,7 +62,7 @@ def alignment(trace: Trace, host: HostFacts, kernels: Kernels) -> Alignment:
         by_name=by_name,
         by_shape=by_shape,
         products=products,
-        named=found.time_ns(products & stated.notna().to_numpy()) / total if total else 0.0,
+        named=found.time_ns(products & present(stated)) / total if total else 0.0,
         shaped=found.time_ns(products & typed) / total if total else 0.0,
         sizes=_offenders(kernels, by_name | by_shape, np.append(depth, 0)[op], np.append(width, 0)[op]),
     )

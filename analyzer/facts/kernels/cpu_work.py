@@ -13,6 +13,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.precision import first_tensor_type
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray
+from analyzer.spans.columns import present
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import matching
 from analyzer.spans.nesting import own_ns
@@ -60,7 +61,7 @@ def cpu_work(trace: Trace, steps: Steps, host: HostFacts) -> CpuWork:
         _spans(trace, steps, single),
         _spans(trace, steps, double),
         _spans(trace, steps, reorder),
-        bool(types.notna().to_numpy()[matrix].any()),
+        bool(present(types)[matrix].any()),
     )
 
 

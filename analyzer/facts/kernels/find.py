@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,10 +19,13 @@ from analyzer.facts.kernels.grids import blocks_per_sm
 from analyzer.facts.kernels.names import describe, is_cast, is_depthwise
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
+from analyzer.spans.columns import present
 from analyzer.spans.grouping import sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.open_spans import NONE
+from traces.categories import from_codes
+from traces.fixed_frame import FixedFrame
 from traces.reader.names.vocabulary import is_device_wait
 from traces.trace import Trace
 
@@ -138,7 +143,7 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
     @property
     def states_blocks(self) -> BoolArray:
         """Of which the trace says how many blocks they have for each multiprocessor, shape (kernels,)."""
-        stated: BoolArray = self.frame["blocks_per_sm"].notna().to_numpy()
+        stated = present(self.frame["blocks_per_sm"])
         return stated
 
     def shares_streams(self, rows: BoolArray) -> float:
@@ -196,12 +201,12 @@ def kernels(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) ->
     inside &= frame["device"].to_numpy() == (main.device if main else NONE)
     inside &= ~matching(frame["name"], is_device_wait)
     rows = np.flatnonzero(inside)
-    frame = frame.iloc[rows]
+    frame = frame if len(rows) == len(frame) else frame.iloc[rows]
     vocabulary = distinct_texts(frame["name"])
     used, described = np.unique(codes_of(frame["name"]), return_inverse=True)
     names = _names([vocabulary[code] for code in used.tolist()])
     launch = calls_of(device.launched, "kernels", rows, len(trace.kernels))
-    result = pd.DataFrame(
+    result = FixedFrame(
         {
             "row": rows,
             **{
@@ -229,22 +234,29 @@ def _names(distinct: list[str]) -> pd.DataFrame:
     said = [describe(name) for name in distinct]
     return pd.DataFrame(
         {
-            "name": pd.Categorical(distinct, categories=distinct),
-            "family": pd.Categorical([item.family for item in said]),
-            "number_format": pd.Categorical([item.number_format for item in said]),
-            "tensor_core": pd.array(
-                [pd.NA if item.tensor_core is None else int(item.tensor_core) for item in said], dtype="Int8"
-            ),
-            "alignment": pd.array(
-                [pd.NA if item.alignment is None else item.alignment for item in said], dtype="Int16"
-            ),
+            "name": from_codes(np.arange(len(distinct)), distinct),
+            "family": _words([item.family for item in said]),
+            "number_format": _words([item.number_format for item in said]),
+            "tensor_core": _whole([item.tensor_core for item in said], np.int8),
+            "alignment": _whole([item.alignment for item in said], np.int16),
             "cast": np.array([is_cast(name) for name in distinct], dtype=bool),
             "depthwise": np.array([is_depthwise(name) for name in distinct], dtype=bool),
-            "min_compute_major": pd.array(
-                [pd.NA if item.min_compute_major is None else item.min_compute_major for item in said], dtype="Int16"
-            ),
-        }
+            "min_compute_major": _whole([item.min_compute_major for item in said], np.int16),
+        },
+        copy=False,
     )
+
+
+def _words(said: Sequence[str | None]) -> pd.Categorical:
+    vocabulary = sorted({word for word in said if word is not None})
+    place: dict[str | None, int] = {word: code for code, word in enumerate(vocabulary)}
+    return from_codes(np.array([place.get(word, NONE) for word in said], dtype=np.int64), vocabulary)
+
+
+def _whole(said: Sequence[int | None], kind: type[np.signedinteger[Any]]) -> pd.arrays.IntegerArray:
+    """Whole numbers of few bits, NA where nothing is said."""
+    values = np.array([value or 0 for value in said], dtype=kind)
+    return pd.arrays.IntegerArray(values, np.array([value is None for value in said], dtype=np.bool_))
 
 
 def _ops_of(trace: Trace, host: HostFacts, frame: pd.DataFrame, launch: LaunchCalls) -> Int64Array:
@@ -253,10 +265,10 @@ def _ops_of(trace: Trace, host: HostFacts, frame: pd.DataFrame, launch: LaunchCa
     known = launch.known
     result[known] = host.ops.enclosing(launch.thread[known], launch.start_ns[known])
     repeated = (frame["external_id"] == frame["correlation"]).fillna(False).to_numpy(dtype=bool)
-    missing = (result == NONE) & frame["external_id"].notna().to_numpy() & ~repeated
+    missing = (result == NONE) & present(frame["external_id"]) & ~repeated
     if missing.any() and repeated.mean() <= _BROKEN_IDS:
         ids = trace.ops["external_id"]
-        by_id = pd.Series(np.arange(len(ids)), index=ids)[ids.notna().to_numpy()]
+        by_id = pd.Series(np.arange(len(ids)), index=ids)[present(ids)]
         by_id = by_id[~by_id.index.duplicated(keep=False)]
         found = by_id.reindex(frame["external_id"][missing]).to_numpy(dtype=np.float64, na_value=np.nan)
         result[missing] = np.where(np.isnan(found), NONE, np.nan_to_num(found)).astype(np.int64)

@@ -13,6 +13,7 @@ from analyzer.facts.kernels.names import POINTWISE_FAMILIES
 from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.columns import present
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
@@ -59,7 +60,7 @@ def fusion(trace: Trace, kernels: Kernels, steps: Steps) -> Fusion:
     pointwise = found.is_family(*POINTWISE_FAMILIES) & ~frame["in_optimizer"].to_numpy()
     if is_any(trace.annotations["kind"], "optimizer_step", "zero_grad").any():
         # Without its launch a kernel may as well be the optimizer's.
-        pointwise &= frame["launch_start_ns"].notna().to_numpy()
+        pointwise &= present(frame["launch_start_ns"])
     size = _elements(trace, kernels)
     order = np.lexsort((frame["start_ns"].to_numpy(), frame["stream"].to_numpy()))
     stream, able, elements = frame["stream"].to_numpy()[order], pointwise[order], size[order]

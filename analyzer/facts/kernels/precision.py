@@ -13,6 +13,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.names import EIGHT_BITS, MATRIX_FAMILIES, SHORT_FORMATS
 from analyzer.spans.arrays import BoolArray
+from analyzer.spans.columns import present
 from analyzer.spans.labels import distinct_texts, matching
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
@@ -88,7 +89,7 @@ def matrix_work(
     # Channel by channel there is no matrix to multiply, in whatever format.
     fast &= ~found.depthwise
     # A kernel on tensor cores that states no format, and whose op was given floats, can only be rounding them to TF32.
-    unstated = found.frame["number_format"].isna().to_numpy()
+    unstated = ~present(found.frame["number_format"])
     tf32 = fast & (found.is_format("tf32") | (unstated & typed & as_float & ~attention))
     # A name that says nothing of tensor cores is believed only where the op is known to have been given floats.
     plain = (found.off_tensor_cores() | found.on_tensor_cores()) & found.is_format("fp32", "complex")
@@ -197,7 +198,7 @@ def double_kernels(trace: Trace, kernels: Kernels) -> tuple[BoolArray, bool]:
     types = trace.ops["input_types"]
     doubles = pick(matching(types, lambda text: first_tensor_type(text) == "double"), at)
     named = found.is_format("fp64")
-    rows = named | (doubles & found.frame["number_format"].isna().to_numpy())
+    rows = named | (doubles & ~present(found.frame["number_format"]))
     return rows, found.time_ns(rows & doubles) * 2 > found.time_ns(rows)
 
 

@@ -15,6 +15,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray
+from analyzer.spans.columns import present
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.open_spans import NONE
 from traces.reader.names.vocabulary import is_backward_node
@@ -54,7 +55,7 @@ def recomputation(host: HostFacts, kernels: Kernels, steps: Steps, *, on_device:
     ops = tree.ops
     node = tree.named(is_backward_node)
     inside = (tree.nearest(node) != NONE) & ~node
-    recorded = inside & ops["sequence"].notna().to_numpy()
+    recorded = inside & present(ops["sequence"])
     forward = inside & tree.named(FORWARD.__contains__)
     # The node whose pass computes again: the nearest one around a recorded forward op.
     nearest = tree.nearest(node)

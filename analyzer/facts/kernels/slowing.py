@@ -13,6 +13,7 @@ import pandas as pd
 from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
+from analyzer.spans.columns import present
 from analyzer.spans.labels import codes_of
 
 
@@ -43,7 +44,7 @@ class Slowing(msgspec.Struct, frozen=True, eq=False):
 def slowing(kernels: Kernels, steps: Steps) -> Slowing:
     """Compares the steps with the most frequent sequence of kernels."""
     frame = kernels.frame
-    rows = np.flatnonzero(frame["launch_start_ns"].notna().to_numpy() & ~frame["collective"].to_numpy())
+    rows = np.flatnonzero(present(frame["launch_start_ns"]) & ~frame["collective"].to_numpy())
     launched = frame["launch_start_ns"].to_numpy()[rows]
     # Those of a graph are launched at once.
     rows = rows[np.lexsort((frame["start_ns"].to_numpy()[rows], launched))]

@@ -17,6 +17,7 @@ from analyzer.facts.host.engine_steps import BACKWARD_NODE
 from analyzer.facts.host.tree import HostTree
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import Int64Array
+from analyzer.spans.columns import present
 from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any, matching
@@ -46,7 +47,7 @@ class BackwardTimes:
         rows = rows[np.lexsort((start[rows], thread[rows]))]
         numbers = ops["sequence"].iloc[rows]
         self._start, self._end = start[rows], end[rows]
-        self._known = numbers.notna().to_numpy()
+        self._known = present(numbers)
         self._sequence = numbers.to_numpy(dtype=np.int64, na_value=0)
         self.starts = np.sort(self._start[self._known])
         # The last node of a step's, or a thread's, backward pass has none behind it.
@@ -79,7 +80,7 @@ class BackwardTimes:
             run: Number of the run of each.
         """
         numbers = self._ops.iloc[self._tree.frame["row"].to_numpy()[rows]]
-        known = numbers.notna().to_numpy(dtype=bool)
+        known = present(numbers)
         if not known.any() or not self._known.any():
             return EMPTY
         number = numbers.to_numpy(dtype=np.int64, na_value=0)[known]

@@ -14,9 +14,9 @@ import numpy as np
 
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import Int64Array
-from analyzer.spans.grouping import distinct
+from analyzer.spans.grouping import chosen, distinct
 from analyzer.spans.intervals import EMPTY, IntervalSet
-from analyzer.spans.labels import matching
+from analyzer.spans.labels import is_any, matching
 from analyzer.spans.nesting import nest
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
@@ -49,14 +49,18 @@ class Passes(msgspec.Struct, frozen=True):
 def many_passes(trace: Trace, steps: Steps) -> Passes:
     """Finds updates with at least `MIN_PASSES` backward passes."""
     window, ops, ranges = steps.window, trace.ops, trace.annotations
-    ops = ops[steps.host_window.contains(ops["start_ns"].to_numpy())]
-    nodes = ops[matching(ops["name"], is_backward_node)].sort_values("start_ns", kind="stable")
+    backward = matching(ops["name"], is_backward_node)
+    if np.count_nonzero(backward) < MIN_PASSES:
+        return Passes(EMPTY, 0, 0, 0.0)
+    within = steps.host_window.contains(ops["start_ns"].to_numpy())
+    nodes = chosen(ops, backward & within).sort_values("start_ns", kind="stable")
+    ops = chosen(ops, within)
     starts = nodes["start_ns"].to_numpy()
-    made = ops[(ops["name"] == "aten::ones_like").to_numpy()]
+    made = chosen(ops, is_any(ops["name"], "aten::ones_like"))
     # What fills a gradient may seem to begin behind it.
-    others = ops["start_ns"].to_numpy()[(ops["name"] != "aten::fill_").to_numpy()]
+    others = ops["start_ns"].to_numpy()[~is_any(ops["name"], "aten::fill_")]
     begins = _begins(others, starts, made["start_ns"].to_numpy(), made["end_ns"].to_numpy())
-    ranges = ranges[(ranges["kind"] == "optimizer_step").to_numpy()]
+    ranges = chosen(ranges, is_any(ranges["kind"], "optimizer_step"))
     optimizer = ranges["start_ns"].to_numpy()
     bounds = distinct(np.concatenate([optimizer, steps.used["host_start_ns"].to_numpy(), [_NEVER]]))
     update, first, number = np.unique(

@@ -17,9 +17,11 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.model.module_paths import Paths, paths
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
+from analyzer.spans.grouping import chosen
 from analyzer.spans.labels import is_any, matching, texts
 from analyzer.spans.open_spans import NONE, OpenSpans
 from analyzer.spans.span_tree import SpanTree
+from traces.fixed_frame import FixedFrame
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
@@ -101,16 +103,23 @@ def modules(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) ->
 def _spans(trace: Trace, host: HostFacts, nodes: BoolArray) -> tuple[ModuleSource | None, pd.DataFrame]:
     """Calls of modules, else the author's ranges that hold forward ops; by start."""
     frames = [
-        frame[matching(frame["name"], lambda name: name.startswith(MODULE_PREFIX))][["name", *_SPAN]]
+        chosen(frame, matching(frame["name"], lambda name: name.startswith(MODULE_PREFIX)))
         for frame in (trace.python, trace.annotations)
     ]
     source: ModuleSource = "modules"
     if not any(map(len, frames)):
         source, frames = "ranges", [_ranges(trace, host, nodes)]
     names = np.concatenate([texts(frame["name"]) for frame in frames])
-    found = pd.DataFrame({name: np.concatenate([frame[name].to_numpy() for frame in frames]) for name in _SPAN})
-    found.insert(0, "name", [str(name).removeprefix(MODULE_PREFIX) for name in names])
-    return (source if len(found) else None), found.sort_values("start_ns", kind="stable", ignore_index=True)
+    columns = {name: np.concatenate([frame[name].to_numpy() for frame in frames]) for name in _SPAN}
+    order = np.argsort(columns["start_ns"], kind="stable")
+    found = FixedFrame(
+        {
+            "name": [str(name).removeprefix(MODULE_PREFIX) for name in names[order].tolist()],
+            **{name: values[order] for name, values in columns.items()},
+        },
+        copy=False,
+    )
+    return (source if len(found) else None), found
 
 
 def _opened(spans: pd.DataFrame, tree: SpanTree) -> OpenSpans:
@@ -119,9 +128,10 @@ def _opened(spans: pd.DataFrame, tree: SpanTree) -> OpenSpans:
 
 def _ranges(trace: Trace, host: HostFacts, nodes: BoolArray) -> pd.DataFrame:
     """The author's ranges that hold ops of a forward pass; one around `backward()` alone divides nothing."""
-    ranges = trace.annotations[is_any(trace.annotations["kind"], "user")][["name", *_SPAN]].reset_index(drop=True)
+    ranges = chosen(trace.annotations, is_any(trace.annotations["kind"], "user"))
     if not len(ranges):
         return ranges
+    ranges = ranges[["name", *_SPAN]].reset_index(drop=True)
     ops = trace.ops
     forward = host.ops.nearest(nodes) == NONE
     if nodes.any():
@@ -187,9 +197,9 @@ def _own_times(
     call = np.where(op == NONE, opened.at(thread, at), np.append(of_op, NONE)[op])
     late = np.append(backward, False)[op] | np.append(in_backward, False)[call]
     duration = work["dur_ns"].to_numpy()
-    for target, chosen in ((parts.forward_kernel, ~late), (parts.backward_kernel, late)):
-        chosen = chosen & (call != NONE)
-        np.add.at(target, call[chosen], duration[chosen])
+    for target, mine in ((parts.forward_kernel, ~late), (parts.backward_kernel, late)):
+        mine = mine & (call != NONE)
+        np.add.at(target, call[mine], duration[mine])
     return parts, int(duration[call == NONE].sum())
 
 

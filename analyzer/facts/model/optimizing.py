@@ -21,6 +21,7 @@ from analyzer.spans.grouping import numbered, sums_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.repeats import repeated_runs
+from traces.fixed_frame import FixedFrame
 from traces.trace import Trace
 
 _FUSED_CLASS = re.compile(r"fused|apex|8bit|lion8|deepspeed|zero", re.IGNORECASE)
@@ -155,7 +156,7 @@ def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts)
     measure = _Measuring(trace, device, steps, host.tree)
     innermost = measure.innermost_steps
     columns = ("name", "thread", "start_ns", "end_ns", "dur_ns")
-    spans = pd.DataFrame({name: measure.tree.frame[name].array[innermost] for name in columns})
+    spans = FixedFrame({name: measure.tree.frame[name].array[innermost] for name in columns}, copy=False)
     zero = measure.range_of("zero_grad")
     in_zero = measure.tree.under(zero)
     fills = measure.tree.named("aten::zero_", "aten::fill_") & measure.topmost_ops

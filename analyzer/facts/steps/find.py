@@ -20,8 +20,11 @@ from analyzer.facts.steps.inferred import infer_steps
 from analyzer.facts.steps.left_out import OUTSIDE, left_out
 from analyzer.facts.steps.pre_window_work import backlog_end_ns, busy_until
 from analyzer.spans.arrays import Int64Array
+from analyzer.spans.columns import present
+from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration
+from traces.fixed_frame import FixedFrame
 from traces.trace import Trace
 
 PROFILER_STEP = "ProfilerStep"
@@ -53,7 +56,7 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def used(self) -> pd.DataFrame:
         """The rows that figures are made from."""
-        return self.frame[self.frame["used"]]
+        return FixedFrame(chosen(self.frame, self.frame["used"].to_numpy(dtype=bool)))
 
     @cached_property
     def window(self) -> IntervalSet:
@@ -229,23 +232,21 @@ def _step_frame(
     selected: tuple[int, int] | None,
 ) -> pd.DataFrame:
     start, end = device_extent(host_start, host_end, launches, busy_until_ns)
-    frame = pd.DataFrame(
-        {
-            "number": numbers,
-            "start_ns": start,
-            "end_ns": end,
-            "dur_ns": end - start,
-            "host_start_ns": host_start,
-            "host_end_ns": host_end,
-            "device_events": _events_per_step(host_start, host_end, launches["launch_start_ns"].to_numpy()),
-        }
-    )
-    frame["reason"] = left_out(trace, frame, launches, selected)
-    frame["used"] = frame["reason"].isna()
-    if not frame["used"].any():
+    columns = {
+        "number": numbers,
+        "start_ns": start,
+        "end_ns": end,
+        "dur_ns": end - start,
+        "host_start_ns": host_start,
+        "host_end_ns": host_end,
+        "device_events": _events_per_step(host_start, host_end, launches["launch_start_ns"].to_numpy()),
+    }
+    reasons = left_out(trace, FixedFrame(columns, copy=False), launches, selected)
+    used = ~present(reasons)
+    if not used.any():
         # Nothing usable: fall back to every step asked for that has an extent, so that there is a window to describe.
-        frame["used"] = (frame["dur_ns"] > 0) & (frame["reason"] != OUTSIDE).fillna(True)
-    return frame
+        used = (end > start) & (reasons.to_numpy(dtype=object) != OUTSIDE)
+    return FixedFrame({**columns, "reason": reasons.array, "used": used}, copy=False)
 
 
 def _recorded(trace: Trace) -> IntervalSet:

@@ -12,6 +12,7 @@ from analyzer.facts.host.engine_steps import BACKWARD_NODE
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.waits import anomaly_checks
+from analyzer.spans.columns import present
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any, matching
 from traces.reader.names.vocabulary import is_backward_node
@@ -92,7 +93,7 @@ def _heads(trace: Trace, host: HostFacts) -> IntervalSet:
     ops, tree = trace.ops, host.ops
     start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
     backward = tree.nearest(tree.named(lambda name: name.startswith(BACKWARD_NODE))) >= 0
-    known = ops["sequence"].notna().to_numpy()
+    known = present(ops["sequence"])
     sequence = ops["sequence"].to_numpy(dtype=np.int64, na_value=0)
     forward = known & ~backward & np.isin(sequence, sequence[known & backward])
     first = end.copy()

@@ -149,7 +149,8 @@ def _described(
             "copy_end_ns": np.append(copies["end_ns"].to_numpy(), 0)[copied],
             "size_bytes": copies["size_bytes"].array.take(copied, allow_fill=True),
             "pinned": pick(is_any(copies["host_memory"], "pinned"), copied),
-        }
+        },
+        copy=False,
     )
 
 

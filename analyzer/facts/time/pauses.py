@@ -84,7 +84,7 @@ def pauses(
 ) -> Pauses:
     """Finds the pauses; waiting for what others hand over is none."""
     used = steps.used
-    median = float(used["dur_ns"].median()) if len(used) else 0.0
+    median = float(np.median(used["dur_ns"].to_numpy())) if len(used) else 0.0
     limit = int(max(LONG_GAP_NS, LONG_GAP_OF_STEP * median))
     judged = len(used) >= _MIN_STEPS
     lost = steps.window - waterfall.owned("compute") if device.main is None else idle

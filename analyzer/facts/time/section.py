@@ -29,7 +29,9 @@ from analyzer.facts.time.pauses import Pauses, known_activity, pauses
 from analyzer.facts.time.stalled_ops import StalledOps, stalled_ops
 from analyzer.facts.time.unsteady import Unsteady, unsteady
 from analyzer.facts.time.waterfall import Waterfall, device_waterfall, host_waterfall, unexplained
+from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import EMPTY, IntervalSet
+from traces.fixed_frame import FixedFrame
 
 
 class TimeFacts(Section):
@@ -95,7 +97,7 @@ class TimeFacts(Section):
     def launched(self) -> pd.DataFrame:
         """Device work whose launch call begins in the used steps, with that call; see `launches.launches`."""
         launched = self._device.launched
-        return launched[self._steps.host_window.contains(launched["launch_start_ns"].to_numpy())]
+        return FixedFrame(chosen(launched, self._steps.host_window.contains(launched["launch_start_ns"].to_numpy())))
 
     def launched_in(self, spans: IntervalSet) -> LaunchedIn:
         """The kernels that are launched in some time of the host."""

@@ -8,6 +8,9 @@ import pandas as pd
 
 from analyzer.facts.steps.faults import ANOTHER_LOOP, BATCHES
 from analyzer.facts.steps.find import Steps
+from analyzer.spans.arrays import BoolArray
+from analyzer.spans.columns import present
+from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import IntervalSet
 
 # Steps this much longer than the median are called slow when looking for what differs (half of the threshold that fires).
@@ -82,15 +85,23 @@ class Unsteady(msgspec.Struct, frozen=True):
         return float(self.steps["dur_ns"].max()) / self.median_ns if len(self.steps) and self.median_ns else 0.0
 
 
+def _of_another_loop(reasons: pd.Series[str]) -> BoolArray:
+    found = present(reasons)
+    if found.any():
+        found = reasons.str.startswith(ANOTHER_LOOP, na=False).to_numpy(dtype=bool)
+    return found
+
+
 def unsteady(steps: Steps, step_causes: pd.DataFrame) -> Unsteady:
     """Compares the used steps with their median."""
     used = steps.used
     frame = steps.frame
     first = frame["number"].iloc[0] if len(frame) else None
-    others = frame[frame["reason"].str.startswith(ANOTHER_LOOP, na=False).to_numpy(dtype=bool) & ~frame["used"]]
-    steady = used[(used["number"] != first).to_numpy()]
-    median = float(steady["dur_ns"].median()) if len(steady) else 0.0
-    is_slow = (steady["dur_ns"] >= SLOW_RATIO * median).to_numpy(dtype=bool)
+    others = chosen(frame, _of_another_loop(frame["reason"]) & ~frame["used"].to_numpy())
+    steady = chosen(used, used["number"].to_numpy() != first)
+    durations = steady["dur_ns"].to_numpy()
+    median = float(np.median(durations)) if len(steady) else 0.0
+    is_slow = durations >= SLOW_RATIO * median
     if not is_slow.any() or is_slow.all():
         return Unsteady(steady, median, (), None, 0, others=others)
     causes = step_causes.loc[steady["number"].to_numpy()]

@@ -16,7 +16,7 @@ from analyzer.cause_names import CAUSES
 from analyzer.facts.device.activity import DeviceActivity
 from analyzer.facts.host.threads import HostActivity
 from analyzer.spans.arrays import Int64Array
-from analyzer.spans.grouping import rows_by
+from analyzer.spans.grouping import chosen, rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
@@ -47,9 +47,8 @@ class Waterfall(msgspec.Struct, frozen=True):
             steps: Rows of `Steps.frame`.
         """
         start, end = steps["start_ns"].to_numpy(), steps["end_ns"].to_numpy()
-        return pd.DataFrame(
-            {cause: self.owned(cause).overlap_with(start, end) for cause in CAUSES}, index=steps["number"].to_numpy()
-        )
+        owned = np.column_stack([self.owned(cause).overlap_with(start, end) for cause in CAUSES])
+        return pd.DataFrame(owned, columns=list(CAUSES), index=steps["number"].to_numpy())
 
 
 def unexplained(window: IntervalSet) -> Waterfall:
@@ -122,7 +121,7 @@ def device_waterfall(
         divider.take("input", gaps.unknown & host.during("input", main))
     divider.take("unexplained", gaps.unknown)
     parts = {thread: divider.within(part) for thread, part in gaps.by_thread.items()}
-    others = launched[launched["device"].to_numpy() != activity.device]
+    others = chosen(launched, launched["device"].to_numpy() != activity.device)
     for thread, part in parts.items():
         if thread != main:
             _divide_by_thread(part, host, thread, refilled, others)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 import msgspec
@@ -14,9 +15,11 @@ from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.removable import removable_of
 from analyzer.facts.sync.section import SyncFacts
 from analyzer.spans.arrays import Int64Array
+from analyzer.spans.columns import present
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import is_any
+from traces.fixed_frame import FixedFrame
 from traces.trace import Trace
 
 # Copies below this are staged by the driver whatever the memory is, and cost a call, not bandwidth.
@@ -57,7 +60,7 @@ class Copies(msgspec.Struct, frozen=True):
     @property
     def with_call(self) -> pd.DataFrame:
         """Those whose call is in the trace."""
-        return self.frame[self.frame["call_start_ns"].notna().to_numpy()]
+        return self.frame[present(self.frame["call_start_ns"])]
 
     @property
     def call_time(self) -> IntervalSet:
@@ -78,7 +81,7 @@ class Copies(msgspec.Struct, frozen=True):
     @property
     def median_bytes(self) -> float:
         """Size of the median copy; one of unknown size counts as empty, and NaN stands for no copy at all."""
-        return float(self._sizes.median())
+        return float(np.median(self._sizes)) if len(self) else math.nan
 
     @property
     def bandwidth(self) -> float | None:
@@ -89,15 +92,15 @@ class Copies(msgspec.Struct, frozen=True):
     @property
     def states_memory(self) -> bool:
         """Whether the trace says of any of them what memory of the host it uses."""
-        return bool((self.frame["host_memory"] != "unknown").any())
+        return not is_any(self.frame["host_memory"], "unknown").all()
 
     def of_memory(self, kind: str) -> Copies:
         """Those from or to `pinned` or `pageable` memory."""
-        return Copies(self.frame[(self.frame["host_memory"] == kind).to_numpy()])
+        return Copies(chosen(self.frame, is_any(self.frame["host_memory"], kind)))
 
     def of_size(self, least: float, below: float = np.inf) -> Copies:
         """Those of at least so many bytes, and fewer than some."""
-        return Copies(self.frame[((self._sizes >= least) & (self._sizes < below)).to_numpy(dtype=bool)])
+        return Copies(chosen(self.frame, (self._sizes >= least) & (self._sizes < below)))
 
     def of(self, *directions: str) -> Copies:
         """Those of some directions: HtoD, DtoH or DtoD."""
@@ -115,15 +118,15 @@ class Copies(msgspec.Struct, frozen=True):
     def called_outside(self, spans: IntervalSet) -> Copies:
         """Those whose call does not begin in some time of the host; one without a call is outside."""
         called = self.frame["call_start_ns"].to_numpy(np.int64, na_value=-1)
-        return Copies(self.frame[~spans.contains(called)])
+        return Copies(chosen(self.frame, ~spans.contains(called)))
 
     def none(self) -> Copies:
         """None of them."""
         return Copies(self.frame.iloc[:0])
 
     @property
-    def _sizes(self) -> pd.Series[int]:
-        return self.frame["size_bytes"].fillna(0)
+    def _sizes(self) -> Int64Array:
+        return self.frame["size_bytes"].to_numpy(dtype=np.int64, na_value=0)
 
 
 class Transfers(msgspec.Struct, frozen=True, dict=True):
@@ -158,12 +161,13 @@ def transfers(trace: Trace, device: DeviceFacts, steps: Steps) -> Transfers:
     call = calls_of(device.launched, "copies", rows, len(copies))
     stated = ("direction", "host_memory", "size_bytes", "stream", "start_ns", "end_ns", "dur_ns")
     of_call = {"call_start_ns": call.start_ns, "call_end_ns": call.end_ns, "call_thread": call.thread}
-    frame = pd.DataFrame(
+    frame = FixedFrame(
         {
             **{name: copies[name].array[rows] for name in stated},
             **{name: pd.arrays.IntegerArray(values, ~call.known) for name, values in of_call.items()},
         },
         index=rows,
+        copy=False,
     )
     streams = np.unique(trace.kernels["stream"].to_numpy())
     return Transfers(Copies(frame), frozenset(streams.tolist()))

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from traces.categories import from_codes
 from traces.reader.columns.growing import thrifty
 from traces.reader.columns.numbers import floats
 
@@ -49,13 +50,6 @@ def figures(codes: npt.NDArray[Any], texts: Sequence[str]) -> npt.NDArray[np.flo
         np.where((found >= 0) & (found < 2.0**63), found, np.nan)[local] if len(used) else found
     )
     return thrifty(made)
-
-
-def from_codes(codes: npt.NDArray[Any], categories: Sequence[str]) -> pd.Categorical:
-    """A categorical from positions in `categories`; -1 is NA."""
-    # pandas' stubs know neither int64 codes nor text categories here.
-    made: pd.Categorical = pd.Categorical.from_codes(codes, categories=list(categories))  # type: ignore[call-overload]
-    return made
 
 
 def texts(values: Sequence[str | None]) -> pd.api.extensions.ExtensionArray | npt.NDArray[np.object_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -10,13 +10,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from traces.categories import from_codes
+from traces.fixed_frame import FixedFrame
 from traces.ordering import outer_first
 from traces.reader.clean.quarantine import clean
 from traces.reader.clean.tables import Tables
 from traces.reader.columns.columns import Columns
 from traces.reader.columns.growing import of_rows, thrifty
-from traces.reader.frames.arrays import Table, categorical, distinct, figures, from_codes, nullable, text
+from traces.reader.frames.arrays import Table, categorical, distinct, figures, nullable, text
 from traces.reader.frames.counters import devices_of_rows, sampled, samples
+from traces.reader.frames.declared import declared
 from traces.reader.frames.graph_edges import edge_ends
 from traces.reader.frames.layers import join_layers
 from traces.reader.frames.memory import memory_columns, memory_rows
@@ -32,7 +35,6 @@ from traces.reader.names.vocabulary import (
     runtime_kind,
     step_number,
 )
-from traces.schema import SCHEMA
 
 ANNOTATION_KINDS = ("loader", "optimizer_step", "zero_grad", "compile", "module", "user")
 RUNTIME_KINDS = ("launch", "graph_launch", "memcpy", "memset", "sync", "allocator", "other")
@@ -77,15 +79,15 @@ class FrameBuilder:
         """Every frame named in `traces.schema.SCHEMA`."""
         names = self.tables[Kind.THREAD_NAME]
         return {
-            "threads": _declared(
+            "threads": declared(
                 "threads", threads(self._columns.threads, self._process, names, self._names, self._texts)
             ),
             # Of a small trace most frames have no rows, and those take as long to make as others.
             **{
-                name: _declared(name, make()) if self.tables[kind] else _without_rows(name).copy()
+                name: declared(name, make()) if self.tables[kind] else _without_rows(name)
                 for name, (kind, make) in self._makers().items()
             },
-            "quarantined": _declared("quarantined", self._quarantined()),
+            "quarantined": declared("quarantined", self._quarantined()),
         }
 
     def _makers(self) -> dict[str, tuple[Kind, Callable[[], dict[str, Any] | pd.DataFrame]]]:
@@ -282,15 +284,11 @@ class FrameBuilder:
 
 
 @cache
-def _without_rows(name: str) -> pd.DataFrame:
-    """The frame of a trace that has no such event."""
+def _without_rows(name: str) -> FixedFrame:
+    """The frame of a trace that has no such event, one for all traces."""
     repairs = Repairs("a trace without such an event")
     _, make = FrameBuilder(Columns(repairs), repairs)._makers()[name]
-    return _declared(name, make())
-
-
-def _declared(name: str, columns: Mapping[str, Any] | pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame({column: columns[column] for column in SCHEMA[name]}, copy=False)
+    return declared(name, make())
 
 
 def _python(table: Table) -> dict[str, Any]:

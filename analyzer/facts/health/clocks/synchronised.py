@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.spans.grouping import chosen
 from analyzer.spans.labels import is_any
 from analyzer.units import share
 from traces.trace import Trace
@@ -23,7 +24,7 @@ _MIN_EVENTS = 3
 
 def check(trace: Trace) -> Iterator[Symptom]:
     """Waits for a stream inside a kernel of that stream."""
-    waits = trace.syncs[is_any(trace.syncs["name"], *_NAMES)]
+    waits = chosen(trace.syncs, is_any(trace.syncs["name"], *_NAMES))
     if not len(waits) or not len(trace.kernels):
         return
     inside = 0

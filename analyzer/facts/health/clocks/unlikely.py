@@ -54,10 +54,11 @@ def _crossing_calls(trace: Trace, steps: Steps) -> Iterator[Symptom]:
 
 def _long_kernels(trace: Trace, steps: Steps) -> Iterator[Symptom]:
     """Kernels longer than two steps; where most are, nothing measures the steps."""
-    sound = steps.frame[steps.frame["dur_ns"] > 0]
+    lengths = steps.frame["dur_ns"].to_numpy()
+    sound = lengths[lengths > 0]
     if steps.source == "whole-trace" or len(sound) < _MIN_STEPS:
         return
-    typical = float(sound["dur_ns"].median())
+    typical = float(np.median(sound))
     kernels = trace.kernels
     spin = first_spin(trace)
     long = kernels["dur_ns"].to_numpy() > _STEPS * typical

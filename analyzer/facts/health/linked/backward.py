@@ -11,6 +11,7 @@ import numpy as np
 
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.spans.arrays import Int64Array
+from analyzer.spans.columns import present
 from analyzer.spans.labels import codes_of, matching
 from analyzer.units import share
 from traces.trace import Trace
@@ -25,7 +26,7 @@ def check(trace: Trace) -> Iterator[Symptom]:
     ops = trace.ops
     rows = np.flatnonzero(matching(ops["name"], lambda name: name.startswith(_NODE)))
     numbers = ops["sequence"].iloc[rows]
-    known = numbers.notna().to_numpy(dtype=bool)
+    known = present(numbers)
     number: Int64Array = numbers.to_numpy(dtype=np.int64, na_value=0)[known]
     if not len(number):
         return

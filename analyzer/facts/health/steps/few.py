@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 
 from analyzer.facts.health.complete.repairs import FEWER_STEPS, WHOLE_FILE, is_cut, more_steps, recorded_later
@@ -11,6 +12,7 @@ from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.recording.engines import serving_engine
 from analyzer.facts.steps.faults import BEGUN_BEFORE, LOST, PARTIAL, SPIN
 from analyzer.facts.steps.find import Steps
+from analyzer.spans.columns import present
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
@@ -98,7 +100,9 @@ def check(trace: Trace, steps: Steps, compiling: IntervalSet) -> Iterator[Sympto
 
 def _left_out(trace: Trace, steps: Steps, compiling: IntervalSet) -> Iterator[Symptom]:
     """Steps whose events are lost in part, and those that are unlike the others."""
-    left_out = chosen(steps.frame, steps.frame["reason"].notna().to_numpy() & ~steps.frame["used"].to_numpy())
+    left_out = chosen(steps.frame, present(steps.frame["reason"]) & ~steps.frame["used"].to_numpy())
+    if not len(left_out):
+        return
     spoilt = left_out[left_out["reason"].str.startswith((LOST, PARTIAL))]
     if len(spoilt):
         yield Symptom(
@@ -144,8 +148,8 @@ def _odd_fix(trace: Trace, odd: pd.DataFrame) -> str | None:
 
 def _restless(steps: Steps) -> Iterator[Symptom]:
     """A mean that is mostly made of a few steps: shares of the mean step describe those, not a usual one."""
-    lengths = steps.used["dur_ns"]
-    median = float(lengths.median()) if len(lengths) >= ENOUGH_STEPS else 0.0
+    lengths = steps.used["dur_ns"].to_numpy()
+    median = float(np.median(lengths)) if len(lengths) >= ENOUGH_STEPS else 0.0
     if not median or float(lengths.mean()) < _RESTLESS_TIMES * median:
         return
     long = lengths[lengths >= _RESTLESS_TIMES * median]
