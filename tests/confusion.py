@@ -1,7 +1,7 @@
 """How often each rule is right where the truth is known: one confusion table per rule over traces and built worlds.
 
 `python tests/confusion.py` prints it. The truth is known of a rule's own world and of the world beside it that lacks the fault
-(`scenarios.py`), both in every dialect (`dialects.py`); of healthy loops, in which no rule has anything to find (`healthy.py`);
+(`known/`), both in every dialect (`building/`); of healthy loops, in which no rule has anything to find (`programs/`);
 and of recorded traces as far as a line of `expected.py` says so. Of what else is said there is a row each: of promises and their
 outcomes, versions, kinds of program, steps, totals and trust (`sayings.py`), and of programs of many kinds (`mechanisms.py`); of
 published stories (`stories/`) the share that is told right. What is not known is not counted. A rule that says it cannot tell, or
@@ -16,23 +16,23 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from alike import ALIKE
 from analyzer.engine import RuleRun, run_rules
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import State
 from analyzer.rule import Rule
-from answering import ANSWERING
-from dialects import DIALECTS
-from expected import OF_SAMPLES, TABLE, Expected
-from healthy import HEALTHY, TRUE_OF_HEALTHY
-from mechanisms import MECHANISMS
-from recorded import told_of
+from building.dialects import DIALECTS
+from known.alike import ALIKE
+from known.answering import ANSWERING
+from known.expected import OF_SAMPLES, TABLE, Expected
+from known.mechanisms import MECHANISMS
+from known.sayings import SAYINGS, Saying
+from known.scenarios import OF_RANKS, RULE_BY_CODE, SCENARIOS, facts_of, world
+from known.verdicts import VERDICTS, Known
+from programs.healthy import HEALTHY, TRUE_OF_HEALTHY
 from rules import RULES
-from sayings import SAYINGS, Saying
-from scenarios import OF_RANKS, RULE_BY_CODE, SCENARIOS, facts_of, world
+from running.recorded import told_of
 from stories.all_of_them import share
-from verdicts import VERDICTS, Known
 
 PLAIN = "torch 2"
 # What a dialect does to the fault itself: it is one of its own, or it has no place for it.

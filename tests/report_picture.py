@@ -12,7 +12,7 @@ from pathlib import Path
 from analyzer.explain import analyse_with_facts
 from analyzer.report import html
 from analyzer.report.from_trace import from_trace
-from browser import run
+from showing.browser import run
 
 WIDTH, HEIGHT = 1040, 985
 

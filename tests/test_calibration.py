@@ -14,9 +14,9 @@ from analyzer.analysis import Analysis
 from analyzer.cause_names import DEVICE_CAUSES
 from analyzer.facts import Facts
 from analyzer.facts.host.threads import per_thread
-from expected import TABLE, Expected
-from recorded import SAMPLES, SHARED, needs_shared, recorded, told_of, trace_of
+from known.expected import TABLE, Expected
 from rules import RULES
+from running.recorded import SAMPLES, SHARED, needs_shared, recorded, told_of, trace_of
 
 CODES = {rule.meta.code for rule in RULES}
 # Shares of the window; the table is good to 0.1 points, the demand is 2.

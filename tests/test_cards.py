@@ -10,9 +10,9 @@ import pytest
 
 from analyzer.analysis import CARD_RATIO, FindingDocument
 from analyzer.explain import explain_facts
-from recorded import recorded, told_of
+from known.scenarios import SCENARIOS, facts_of
 from rules import RULES
-from scenarios import SCENARIOS, facts_of
+from running.recorded import recorded, told_of
 
 
 @cache

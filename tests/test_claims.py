@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 
-import scenarios
 from analyzer.engine import RuleRun, run_rules
 from analyzer.engine.trust import TrustGrade, grade
 from analyzer.facts import Facts
 from analyzer.finding import State
 from analyzer.rule import Rule, takes_claims
 from analyzer.spans.intervals import EMPTY, IntervalSet
-from builders import TraceBuilder
-from recorded import ROOT
+from building.builders import TraceBuilder
+from known import scenarios
+from known.scenarios import OF_RANKS, RULE_BY_CODE, SCENARIOS, facts_of
 from rules import RULES
-from scenarios import OF_RANKS, RULE_BY_CODE, SCENARIOS, facts_of
+from running.recorded import ROOT
 
 GENERAL = tuple(rule for rule in RULES if any(rule.meta.code in other.meta.before for other in RULES))
 SPECIFIC = tuple(rule for rule in RULES if rule.meta.before)

@@ -13,16 +13,16 @@ from analyzer.engine import judge, run_rules
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import Severity, State
+from building.dialects import DIALECTS
 from confusion import PLAIN, SAID, on_healthy, on_recorded, on_scenario, runs_of, speaks, table
-from dialects import DIALECTS
-from expected import OF_SAMPLES, Expected
-from healthy import HEALTHY
+from known.expected import OF_SAMPLES, Expected
+from known.sayings import Saying
+from known.scenarios import RULE_BY_CODE, SCENARIOS
+from known.verdicts import VERDICTS, Known
+from programs.healthy import HEALTHY
 from rules import RULES
-from sayings import Saying
-from scenarios import RULE_BY_CODE, SCENARIOS
 from stories.all_of_them import STORIES, share
 from stories.story import Story
-from verdicts import VERDICTS, Known
 
 every_rule = pytest.mark.parametrize("code", sorted(RULE_BY_CODE))
 

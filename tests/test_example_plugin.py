@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 PLUGIN = Path(__file__).parent / "example_plugin"
 

@@ -11,9 +11,9 @@ import pytest
 from analyzer.analysis import Analysis
 from analyzer.explain import Options
 from analyzer.opening import open_paths
-from odd_changes import STEPS, base
-from odd_variants import Variant, variants
-from recorded import ROOT
+from building.odd_changes import STEPS, base
+from building.odd_variants import Variant, variants
+from running.recorded import ROOT
 from traces.errors import UnreadableTraceError
 from traces.progress import silent
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from recorded import ROOT
+from running.recorded import ROOT
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from analyzer.cli.main import main
-from builders import TraceBuilder
-from recorded import ROOT, SAMPLES
+from building.builders import TraceBuilder
+from running.recorded import ROOT, SAMPLES
 
 PAGE = (ROOT / ".github" / "SECURITY.md").read_text("utf-8")
 NAMED = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE)

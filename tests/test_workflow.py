@@ -14,7 +14,7 @@ import yaml
 
 from analyzer.config import load_config
 from analyzer.explain import load_rules
-from recorded import ROOT
+from running.recorded import ROOT
 
 FILE = ROOT / ".github" / "examples" / "performance.yml"
 PAGE = ROOT / "analyzer" / "compare" / "README.md"

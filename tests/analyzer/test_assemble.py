@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-import analyses
 from analyzer.analysis import Analysis
 from analyzer.assemble import assemble
 from analyzer.assemble.trace_info import trace_info
@@ -22,9 +21,10 @@ from analyzer.page import recording
 from analyzer.report.json import render
 from analyzer.report.schema import schema
 from analyzer.spans.intervals import IntervalSet
-from builders import TraceBuilder
-from json_schema import jsonschema
-from made_rules import claim, finding, rule
+from building.builders import TraceBuilder
+from running.json_schema import jsonschema
+from running.made_rules import claim, finding, rule
+from showing import analyses
 from traces.trace import Repair, Trace
 
 

@@ -12,9 +12,9 @@ from analyzer.analysis import Analysis
 from analyzer.engine import plugins
 from analyzer.explain import Options, analyse, load_rules
 from analyzer.rule import Rule, RuleMeta
-from builders import TraceBuilder
-from made_rules import rule
+from building.builders import TraceBuilder
 from rules import RULES
+from running.made_rules import rule
 from traces.errors import AdvisorError, UsageError
 
 

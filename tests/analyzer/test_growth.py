@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-import crowds
 from analyzer.analysis import Analysis
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.job import explain_job
 from analyzer.ranks.files import encode
 from analyzer.report import formats
-from counted_calls import calls_of
-from jobs import Job
+from building import crowds
+from jobs.simulated import Job
 from rules import RULES
+from running.counted_calls import calls_of
 from traces.progress import silent
 from traces.reader.read import read_every
 

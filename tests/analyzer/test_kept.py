@@ -21,7 +21,7 @@ from analyzer.compare.snapshot import Snapshot
 from analyzer.engine import plugins
 from analyzer.explain import Options, analyse
 from analyzer.opening import kept
-from recorded import SAMPLES, recorded, told_of
+from running.recorded import SAMPLES, recorded, told_of
 from traces.reader.cache import folder
 
 CACHED = Options(cached=True)

@@ -10,7 +10,7 @@ from analyzer.analysis import Analysis
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.report import formats
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 def explained(builder: TraceBuilder) -> Analysis:

@@ -2,9 +2,9 @@
 
 import pytest
 
-import analyses
 from analyzer.opening.saved import is_report, load
 from analyzer.report import json
+from showing import analyses
 from traces.errors import UnreadableTraceError
 
 EXAMPLES = [

@@ -9,7 +9,7 @@ import pytest
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.page.words.of_steps import put
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules import RULES
 from traces.trace import Trace
 

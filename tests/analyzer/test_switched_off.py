@@ -8,8 +8,8 @@ import pytest
 
 from analyzer.explain import explain_facts
 from analyzer.options import Options
+from known.scenarios import OF_RANKS, facts_of
 from rules import RULES
-from scenarios import OF_RANKS, facts_of
 
 BINDING = [rule.meta.code for rule in RULES if rule.meta.binds and rule.meta.code not in OF_RANKS]
 

@@ -6,9 +6,9 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.verdict import verdict_of
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.idle.launch_bound import RULE
-from worlds import judged
+from running.one_rule import judged
 
 
 def dispatching(marks: str) -> TraceBuilder:

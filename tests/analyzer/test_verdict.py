@@ -10,10 +10,10 @@ from analyzer.engine import run_rules
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.verdict import Evidence, verdict, verdict_of
-from builders import TraceBuilder
-from clocked import Clocked
+from building.builders import TraceBuilder
+from building.clocked import Clocked
+from known.sayings import explained
 from rules import RULES
-from sayings import explained
 from traces.trace import Trace
 
 

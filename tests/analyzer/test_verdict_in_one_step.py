@@ -7,7 +7,7 @@ import pytest
 from analyzer.analysis import Verdict
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
-from clocked import Clocked
+from building.clocked import Clocked
 from rules import RULES
 from stories.models import layers, layers_back
 

@@ -7,7 +7,7 @@ import pytest
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.verdict.what_computes import what_computes
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules import RULES
 
 GEMM, CONV, GELU = (

@@ -265,7 +265,7 @@ def side(run: dict[str, Any], *, known: bool) -> Any:
     """A snapshot of a run."""
     from analyzer.compare.surroundings import Surroundings
     from analyzer.facts.recording.collected import QUIET_TURN_NS
-    from snapshots import snapshot
+    from showing.snapshots import snapshot
 
     beside = Surroundings(
         core_wait_ratio=run["wait"] if known else None,

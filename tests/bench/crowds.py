@@ -1,6 +1,6 @@
 """What very much of one thing costs, at the sizes that an attack had: `python tests/bench/crowds.py`.
 
-CPU time of reading, explaining and reporting at one size and at twice that, and peak memory, for each kind of `tests/crowds.py`, in
+CPU time of reading, explaining and reporting at one size and at twice that, peak memory, for each kind of `building/crowds.py`, in
 a process each. Twice as many should take twice as long; three times as long is called out, and so is a millisecond for each.
 `tests/analyzer/test_growth.py` counts calls and bytes for the same kinds.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2])]
 
-from crowds import KINDS, write  # noqa: E402
+from building.crowds import KINDS, write  # noqa: E402
 
 _TOO_MUCH, _LONGEST_S_EACH = 3.0, 1e-3
 

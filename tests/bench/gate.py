@@ -236,7 +236,7 @@ def judged(before: list[list[int]], after: list[list[int]]) -> tuple[bool, str]:
     """Whether the gate stays open, and the answer of the comparison."""
     from analyzer.compare.comparison import compare
     from analyzer.compare.gate import apply_gate, parse_gate
-    from snapshots import snapshot
+    from showing.snapshots import snapshot
 
     first, second = ([snapshot(steps_ns=tuple(run)) for run in side] for side in (before, after))
     comparison = compare(first, second)

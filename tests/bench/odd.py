@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from odd_variants import Variant, variants  # noqa: E402
+from building.odd_variants import Variant, variants  # noqa: E402
 
 LIMIT_S = 120
 TOLERANCE = 0.003

@@ -23,7 +23,7 @@ from analyzer.job.one import summary_of
 from analyzer.ranks.files import decode, encode
 from analyzer.ranks.merge import merge
 from analyzer.ranks.summary import KernelRow
-from jobs import MS, Job
+from jobs.simulated import MS, Job
 
 SIZES = (64, 512, 4_096)
 

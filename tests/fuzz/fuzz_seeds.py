@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from dialects import torch_1_8, torch_1_9
-from scenarios import OF_RANKS, SCENARIOS, world
+from building.dialects import torch_1_8, torch_1_9
+from known.scenarios import OF_RANKS, SCENARIOS, world
 
 # Small ones are explained in a tenth of a second, and hold the same kinds of events.
 _MOST_BYTES = 60_000

@@ -18,9 +18,9 @@ from analyzer.engine.trust import TrustGrade
 from analyzer.facts import Facts
 from analyzer.finding import Finding, State
 from analyzer.rule import Rule
-from builders import TraceBuilder
-from recorded import recorded, trace_of
+from building.builders import TraceBuilder
 from rules import FAMILIES, RETIRED_CODES, RULES
+from running.recorded import recorded, trace_of
 from traces.schema import SCHEMA
 from traces.trace import Trace
 

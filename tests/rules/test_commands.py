@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from analyzer.facts import Facts
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.commands import arguments_note, collect, run
 
 

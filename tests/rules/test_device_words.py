@@ -6,8 +6,8 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice
-from builders import TraceBuilder
-from other_devices import private_use, xpu
+from building.builders import TraceBuilder
+from building.other_devices import private_use, xpu
 from rules.device_words import graphs, module, of_device
 
 CODE = Advice("python", "copied = torch.cuda.Event()\ntorch.cuda.synchronize()", "Note.")

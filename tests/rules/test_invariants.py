@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from known.scenarios import OF_RANKS, RULE_BY_CODE, SCENARIOS, world
 from rules import RULES
-from scenarios import OF_RANKS, RULE_BY_CODE, SCENARIOS, world
-from worlds import judged, renamed, shifted
+from running.one_rule import judged, renamed, shifted
 
 # Microseconds: torch counts from the start of the machine, or from 1970.
 LATER_US = 1e15

@@ -14,10 +14,10 @@ from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.facts.recording.engines import serving_engine
 from analyzer.finding import Finding, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
+from known.scenarios import OF_RANKS, RULE_BY_CODE, SCENARIOS, world
 from rules.changes import replay_as_graph
 from rules.idle.advice import feed_faster
-from scenarios import OF_RANKS, RULE_BY_CODE, SCENARIOS, world
 from traces.reader.names.vocabulary import is_backward_node
 
 OF_TRAINING = re.compile(

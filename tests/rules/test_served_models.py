@@ -8,8 +8,8 @@ from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.facts.kernels.names import family_of
 from analyzer.finding import State
-from clocked import Clocked
-from other_devices import mps
+from building.clocked import Clocked
+from building.other_devices import mps
 from rules.idle.launch_bound import RULE as LAUNCHES
 from rules.inference.weights_per_token import RULE as WEIGHTS
 from rules.kernels.hardware_bound import RULE as HARDWARE
@@ -19,8 +19,8 @@ from rules.profiling.sensitive_content import RULE as PRIVATE
 from rules.python.python_overhead import RULE as PYTHON
 from rules.transfer.layout_churn import RULE as LAYOUT
 from rules.transfer.pageable_copies import RULE as PAGEABLE
+from running.one_rule import judged, run
 from stories.of_quantised import STORIES as QUANTISED
-from worlds import judged, run
 
 GEMM = "nvjet_tst_128x256_64x4_1x2_h_bz_coopA_NNT"
 COPY = "void at::native::elementwise_kernel<128, 4, at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>(int)"

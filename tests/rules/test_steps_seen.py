@@ -9,13 +9,13 @@ import pytest
 from analyzer.facts import Facts
 from analyzer.rule import Rule
 from analyzer.spans.intervals import IntervalSet
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.data_loading.input_bound import RULE as INPUT
 from rules.data_loading.single_process_loader import RULE as SINGLE
 from rules.kernels.small_grid import RULE as GRID
 from rules.sync.scalar_read import RULE as READ
 from rules.transfer.pageable_copies import RULE as PAGEABLE
-from worlds import judged
+from running.one_rule import judged
 
 
 def loading(builder: TraceBuilder, at: float, dur: float) -> None:

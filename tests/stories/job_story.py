@@ -11,7 +11,7 @@ from pathlib import Path
 from analyzer.analysis import Analysis
 from analyzer.job import explain_job
 from analyzer.ranks.document import Job
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from stories.story import Story
 
 

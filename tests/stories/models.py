@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clocked import Clocked
+from building.clocked import Clocked
 
 NVJET = "nvjet_tst_128x256_64x4_1x2_h_bz_coopA_NNT"
 AMPERE = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_nn"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clocked import Clocked
-from dialects import repeated_ids
+from building.clocked import Clocked
+from building.dialects import repeated_ids
 from stories.models import ADD, FLASH, NVJET, RELU, SDPA
 from stories.of_serving import GEMV, OF_TRAINING, RMS
 from stories.story import Story

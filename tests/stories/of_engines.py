@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clocked import Clocked
+from building.clocked import Clocked
 from stories.devices import A100, of
 from stories.models import ADD, FLASH, NVJET, SDPA, TO
 from stories.of_answering import ARGMAX, FILL, PAGED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clocked import Clocked
+from building.clocked import Clocked
 from stories.models import ADD, AMPERE, FOREACH, layer, layers, layers_back, perceptron_back, update
 from stories.story import Story
 

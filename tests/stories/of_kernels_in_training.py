@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clocked import Clocked
-from other_devices import xpu
+from building.clocked import Clocked
+from building.other_devices import xpu
 from stories import devices
 from stories.models import (
     ADD,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from clocked import Clocked
-from dialects import rocm
-from other_devices import ascend, mps, xpu
+from building.clocked import Clocked
+from building.dialects import rocm
+from building.other_devices import ascend, mps, xpu
 from stories.models import ADD, RELU
 from stories.of_serving import OF_TRAINING
 from stories.story import GITHUB, Story

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clocked import Clocked
-from dialects import rocm
+from building.clocked import Clocked
+from building.dialects import rocm
 from stories.models import (
     ADD,
     AMPERE,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clocked import Clocked
-from dialects import torch_1_9
-from other_devices import mps
+from building.clocked import Clocked
+from building.dialects import torch_1_9
+from building.other_devices import mps
 from stories.models import (
     ADD,
     AMPERE,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clocked import Clocked
-from dialects import rocm, torch_1_9
-from other_devices import private_use, xpu
+from building.clocked import Clocked
+from building.dialects import rocm, torch_1_9
+from building.other_devices import private_use, xpu
 from stories.models import ADD, CONV_32, CONV_OPS, FLASH, NVJET, RELU, SDPA, TO, blocks
 from stories.of_answering import ARGMAX
 from stories.of_makers import NAVI31, OF_NVIDIA

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clocked import Clocked
-from dialects import rocm, torch_1_9
-from other_devices import xpu
+from building.clocked import Clocked
+from building.dialects import rocm, torch_1_9
+from building.other_devices import xpu
 from stories.models import (
     ADD,
     BATCH_NORM,

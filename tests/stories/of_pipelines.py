@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from builders import CUDA_DEVICE
-from clocked import Clocked
-from dialects import rocm, torch_1_9
-from other_devices import xpu
+from building.builders import CUDA_DEVICE
+from building.clocked import Clocked
+from building.dialects import rocm, torch_1_9
+from building.other_devices import xpu
 from stories.models import ADD, CONV, CONV_OPS, FLASH, NVJET, RELU, SDPA, SGEMM, layers
 from stories.of_answering import ARGMAX, TO_HOST
 from stories.of_other_software import A770

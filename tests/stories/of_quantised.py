@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clocked import Clocked
+from building.clocked import Clocked
 from stories.models import ADD, FLASH, NVJET, SDPA
 from stories.of_answering import ARGMAX, PAGED
 from stories.of_serving import GEMV, OF_TRAINING, RMS

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from builders import CUDA_DEVICE
-from clocked import Clocked
+from building.builders import CUDA_DEVICE
+from building.clocked import Clocked
 from stories import devices
 from stories.models import (
     ADD,

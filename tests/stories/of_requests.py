@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clocked import Clocked
+from building.clocked import Clocked
 from stories.models import ADD, CONV, CONV_OPS, FLASH, NVJET, RELU, SDPA
 from stories.of_answering import ARGMAX
 from stories.of_serving import GEMV, OF_TRAINING, RMS

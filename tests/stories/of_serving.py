@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clocked import Clocked
+from building.clocked import Clocked
 from stories.models import ADD, CONV_32, FLASH, LINEAR, NVJET, SDPA, layers
 from stories.story import GITHUB, Story
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clocked import Clocked
-from dialects import repeated_ids, rocm, torch_1_8, torch_1_9
+from building.clocked import Clocked
+from building.dialects import repeated_ids, rocm, torch_1_8, torch_1_9
 from stories.models import (
     ADD,
     CONV_32,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from builders import TraceBuilder
-from clocked import Clocked
+from building.builders import TraceBuilder
+from building.clocked import Clocked
 from stories.job_story import JobStory
 from stories.models import ADD, FLASH, NVJET
 from stories.of_answering import ARGMAX, PAGED

@@ -11,7 +11,7 @@ from typing import Literal
 from analyzer.analysis import Analysis, BoundBy
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules import RULES
 
 # Where most of them were published.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clocked import Clocked
+from building.clocked import Clocked
 
 LAUNCH_US = 8
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from recorded import ROOT
-from signals import heard
+from running.recorded import ROOT
+from running.signals import heard
 from traces.ending import Ended, code_of, interrupt_in
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")

@@ -6,7 +6,7 @@ import pickle
 
 import pandas as pd
 
-from builders import TraceBuilder, as_read
+from building.builders import TraceBuilder, as_read
 from traces.fixed_frame import FixedFrame, fixed
 from traces.schema import SCHEMA
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 @pytest.mark.parametrize(

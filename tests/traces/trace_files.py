@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from traces.reader.read import read
 from traces.trace import Trace
 

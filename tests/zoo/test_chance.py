@@ -9,14 +9,14 @@ import pytest
 
 pytest.importorskip("torch")
 
-import analyses
 from analyzer.cli.commands.zoo.chance import Estimate, bound_of, mean_of, noise_of, share_of, student_t
 from analyzer.cli.commands.zoo.score import Score
 from analyzer.explain import Explained
 from analyzer.facts import Facts
 from analyzer.finding import Saving
 from analyzer.spans.intervals import IntervalSet
-from builders import TraceBuilder
+from building.builders import TraceBuilder
+from showing import analyses
 from traces.collect.zoo.session import Timing
 
 TRIALS = 1_000

@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-import analyses
 from analyzer.cli.commands import zoo
 from analyzer.cli.commands.zoo.score import Score, lines
+from showing import analyses
 from traces.collect.zoo.preset import Preset
 from traces.collect.zoo.session import Recorded
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import analyses
+from showing import analyses
 
 pytest.importorskip("torch")
 

@@ -14,7 +14,7 @@ from analyzer.calibration.pairs import Pair, records
 from analyzer.calibration.shipped import PAGE, page, pairs_of, render
 from analyzer.calibration.store import SHIPPED, keep, own, own_file, shipped
 from analyzer.cli.main import main
-from recorded import ROOT
+from running.recorded import ROOT
 
 
 def pair(rule: str, promised: float, measured: float, noise: float = 0.03) -> Pair:

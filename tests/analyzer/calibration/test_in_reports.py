@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import ui
 from analyzer.analysis import Calibrated, FindingDocument
 from analyzer.calibration.pairs import Pair, records
 from analyzer.cli.main import main
@@ -16,8 +15,9 @@ from analyzer.page.findings import savings
 from analyzer.report import html, markdown, text
 from analyzer.tui.draw.finding import story
 from analyzer.tui.look.glyphs import UNICODE
-from builders import TraceBuilder
-from recorded import ROOT
+from building.builders import TraceBuilder
+from running.recorded import ROOT
+from showing import ui
 from traces.collect.output.attached import attach
 
 SAMPLE = ROOT / "traces/samples/baseline.json.gz"

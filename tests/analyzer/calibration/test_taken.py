@@ -7,7 +7,7 @@ import pytest
 from analyzer.calibration.pairs import Pair
 from analyzer.calibration.taken import of_comparison
 from analyzer.compare.comparison import Comparison, compare
-from snapshots import finding, snapshot
+from showing.snapshots import finding, snapshot
 
 LOADER = finding("DL001", 4_000_000)
 READ = finding("SY001", 2_000_000)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import analyses
 from analyzer.analysis import Analysis
 from analyzer.explain import Options
 from analyzer.explained import Explained
 from analyzer.rule import Rule, RuleMeta, Threshold
+from showing import analyses
 
 DOC = """{code} {name}: what it is.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.cli.main import main
-from comparisons import write_run
+from showing.comparisons import write_run
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from analyzer.cli.main import main
 from analyzer.explain import Options, analyse
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 EVIL = "</script>\u202e\x1b[31m::error"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from analyzer.cli.main import main
-from builders import TraceBuilder
-from comparisons import write_run
+from building.builders import TraceBuilder
+from showing.comparisons import write_run
 
 
 def test_a_fixed_loader_is_confirmed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

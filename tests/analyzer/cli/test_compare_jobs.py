@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from analyzer.cli.main import advisor
 from analyzer.job.one import summary_of
 from analyzer.ranks.files import encode
-from jobs import MS, Job
-from json_schema import jsonschema
-from two_ranks import write_rank
+from jobs.simulated import MS, Job
+from jobs.two_ranks import write_rank
+from running.json_schema import jsonschema
 
 
 def folder(path: Path, *, summaries: bool = False, **job: Any) -> Path:

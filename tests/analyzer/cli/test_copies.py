@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from analyzer.cli.main import main
-from builders import TraceBuilder
-from recorded import SAMPLES
+from building.builders import TraceBuilder
+from running.recorded import SAMPLES
 
 # Each is looked for in the copy, in the text that holds it.
 PLANTED = {

@@ -5,8 +5,8 @@ import json
 import msgspec
 import pytest
 
-import analyses
 from analyzer.cli.main import main
+from showing import analyses
 
 
 def secretive():

@@ -11,7 +11,7 @@ import pytest
 
 import analyzer
 from analyzer.report.schema import schema
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 ROOT = Path(analyzer.__file__).parents[1]
 FORBIDDEN = ("textual", "torch", "hta", "torchvision")
@@ -42,7 +42,7 @@ def advisor(*arguments: str, after: str = "") -> subprocess.CompletedProcess[str
 
 
 def test_json_follows_the_schema_and_imports_neither_ui_nor_torch(trace):
-    from json_schema import jsonschema
+    from running.json_schema import jsonschema
 
     report = f"print([name for name in {FORBIDDEN!r} if name in sys.modules], file=sys.stderr)"
     done = advisor("explain", str(trace), "--format", "json", after=report)

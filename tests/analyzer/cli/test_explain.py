@@ -7,14 +7,14 @@ import types
 import msgspec
 import pytest
 
-import analyses
 from analyzer.cli.arguments import settings
 from analyzer.cli.main import main
 from analyzer.explain import Options
 from analyzer.explained import Explained
 from analyzer.job.engines.cluster import ClusterEngine
 from analyzer.job.engines.local import ProcessesEngine
-from jobs import Job as RanksJob
+from jobs.simulated import Job as RanksJob
+from showing import analyses
 from traces.errors import UnreadableTraceError, UsageError
 
 

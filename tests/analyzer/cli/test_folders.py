@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.cli.arguments.folders import traces_in
 from analyzer.cli.main import main
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from traces.errors import UsageError
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.cli.main import main
-from recorded import ROOT
+from running.recorded import ROOT
 from traces.errors import UnreadableTraceError
 from traces.reader import limits
 

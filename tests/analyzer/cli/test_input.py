@@ -15,12 +15,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import analyses
 from analyzer.analysis import Analysis
 from analyzer.cli.main import main
 from analyzer.report import formats
-from builders import TraceBuilder
-from recorded import ROOT
+from building.builders import TraceBuilder
+from running.recorded import ROOT
+from showing import analyses
 
 
 def json_decode(text: str) -> Analysis:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.cli import main as program
-from recorded import ROOT
+from running.recorded import ROOT
 
 PROGRAM = "from analyzer.cli.entry import program; program()"
 SAMPLE = ROOT / "traces" / "samples" / "baseline.json.gz"

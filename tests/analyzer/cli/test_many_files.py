@@ -14,8 +14,8 @@ import pytest
 from analyzer.cli.arguments.folders import MOST_TRACES, traces_in
 from analyzer.cli.streams.progress import ProgressLine
 from analyzer.opening import same_job
-from jobs import Job
-from signals import PROGRAM
+from jobs.simulated import Job
+from running.signals import PROGRAM
 
 pty = pytest.importorskip("pty")
 FILES = 10_000

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from analyzer.cli.streams.progress import ProgressLine
-from recorded import SAMPLES
-from signals import PROGRAM
+from running.recorded import SAMPLES
+from running.signals import PROGRAM
 
 
 def test_progress_is_drawn_late_and_taken_away(capsys, monkeypatch):

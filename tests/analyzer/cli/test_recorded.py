@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.cli.commands.collect import judge
 from analyzer.cli.main import main
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 def test_what_was_written_is_read_back_and_graded(tmp_path):

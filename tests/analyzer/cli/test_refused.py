@@ -12,7 +12,7 @@ import pytest
 
 from analyzer.cli.main import COMMANDS, main
 from analyzer.cli.refused import refusal
-from recorded import ROOT, SAMPLES
+from running.recorded import ROOT, SAMPLES
 from traces.errors import UnreadableTraceError
 from traces.reader.decode import document
 from traces.reader.input import source

@@ -8,8 +8,8 @@ import pytest
 
 from analyzer.cli.arguments import several
 from analyzer.cli.main import main
-from builders import TraceBuilder
-from two_ranks import write_rank
+from building.builders import TraceBuilder
+from jobs.two_ranks import write_rank
 
 
 def write_plain(path: Path) -> Path:

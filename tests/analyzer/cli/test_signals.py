@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import signals
-from signals import KINDS, READING, SAMPLE, TRAINING, Place
+from running import signals
+from running.signals import KINDS, READING, SAMPLE, TRAINING, Place
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 ALL = READING | TRAINING

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import analyzer
-from builders import TraceBuilder
-from recorded import SAMPLES
+from building.builders import TraceBuilder
+from running.recorded import SAMPLES
 
 ROOT = Path(analyzer.__file__).parents[1]
 PROGRAM = f"{sys.executable} -c 'from analyzer.cli.entry import program; program()'"

@@ -18,7 +18,7 @@ from analyzer.analysis.tuning import Tuning
 from analyzer.cli.commands import tune
 from analyzer.cli.main import main
 from analyzer.tune import run_folder
-from recorded import ROOT
+from running.recorded import ROOT
 from traces.collect.tune.trial import Script
 
 pytest.importorskip("torch")

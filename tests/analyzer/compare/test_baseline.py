@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.compare.baseline import baseline_path, load_baseline, save_baseline
 from analyzer.compare.snapshot import SNAPSHOT_VERSION
-from snapshots import snapshot
+from showing.snapshots import snapshot
 from traces.errors import UsageError
 
 

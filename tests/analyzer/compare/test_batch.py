@@ -10,7 +10,7 @@ from analyzer.assemble import assemble
 from analyzer.compare.snapshot import snapshot
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 def batch(

@@ -13,9 +13,9 @@ from analyzer.compare.snapshot import snapshot
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.report.comparison import rows
-from builders import TraceBuilder
-from comparisons import beside, starved
-from snapshots import finding
+from building.builders import TraceBuilder
+from showing.comparisons import beside, starved
+from showing.snapshots import finding
 
 MS = 1_000_000
 

@@ -8,7 +8,7 @@ import pytest
 from analyzer.compare.comparison import compare
 from analyzer.compare.snapshot import Snapshot
 from analyzer.report.comparison import rows
-from snapshots import CONDITIONS, finding, snapshot
+from showing.snapshots import CONDITIONS, finding, snapshot
 
 
 def test_a_fixed_finding_whose_saving_came_true_is_confirmed() -> None:

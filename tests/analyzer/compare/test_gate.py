@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-import comparisons
 from analyzer.compare.comparison import compare
 from analyzer.compare.gate import apply_gate, parse_gate
 from analyzer.config.limit import Limit
 from analyzer.report.comparison import formats
-from snapshots import snapshot
+from showing import comparisons
+from showing.snapshots import snapshot
 from traces.errors import UsageError
 
 

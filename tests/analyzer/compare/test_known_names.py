@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.compare.known_names import is_known_kernel, is_known_op
-from recorded import SAMPLES, SHARED, trace_of
+from running.recorded import SAMPLES, SHARED, trace_of
 
 # What nobody should find in a repository, as it stood in names of kernels, ops and ranges.
 PRIVATE = (

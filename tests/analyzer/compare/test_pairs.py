@@ -12,7 +12,7 @@ from analyzer.compare.comparison import Comparison, compare
 from analyzer.compare.gate import apply_gate, parse_gate
 from analyzer.compare.snapshot import Snapshot, snapshot
 from analyzer.explain import Options, analyse_with_facts
-from recorded import SAMPLES, SHARED, needs_shared
+from running.recorded import SAMPLES, SHARED, needs_shared
 from traces.progress import silent
 
 

@@ -8,7 +8,7 @@ import pytest
 from analyzer.compare.comparison import compare
 from analyzer.compare.public import OTHERS, known_only, public
 from analyzer.compare.snapshot import LeftOut
-from snapshots import CONDITIONS, snapshot
+from showing.snapshots import CONDITIONS, snapshot
 
 
 def test_the_time_of_what_is_left_out_stays() -> None:

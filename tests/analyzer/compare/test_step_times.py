@@ -13,8 +13,8 @@ import pytest
 
 from analyzer.compare.comparison import compare
 from analyzer.compare.gate import apply_gate, parse_gate
-from snapshots import snapshot
-from step_times import SHAPES, runs
+from running.step_times import SHAPES, runs
+from showing.snapshots import snapshot
 
 REPEATS = 20
 LIMIT = parse_gate("step_ns<=+3%")

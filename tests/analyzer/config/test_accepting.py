@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import analyses
 from analyzer.config import accepting, load_config
 from analyzer.explain import load_rules
+from showing import analyses
 from traces.errors import UsageError
 
 if sys.version_info >= (3, 11):

@@ -38,8 +38,8 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
-from builders import TraceBuilder
-from made_rules import claim, finding, rule
+from building.builders import TraceBuilder
+from running.made_rules import claim, finding, rule
 from traces.trace import Capability
 
 TRUSTED = TrustGrade((), True, 4)

@@ -15,7 +15,7 @@ from analyzer.engine.fitting import fitted
 from analyzer.facts.recording.frameworks import Frameworks
 from analyzer.facts.recording.versions import Versions, versions
 from analyzer.finding import Advice, Finding, Saving
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 COMPILE = Advice("diff", "+model = torch.compile(model)", "Fuses.")
 FUSED = Advice("diff", "-o = torch.optim.AdamW(p)\n+o = torch.optim.AdamW(p, fused=True)", "One pass.")

@@ -23,8 +23,8 @@ from analyzer.tui.draw.brief import brief
 from analyzer.tui.draw.finding import head, row
 from analyzer.tui.look.glyphs import UNICODE
 from analyzer.tui.outside.clipboard import finding_markdown
-from builders import TraceBuilder
-from made_rules import claim, finding, rule
+from building.builders import TraceBuilder
+from running.made_rules import claim, finding, rule
 
 STEP = 10_000
 

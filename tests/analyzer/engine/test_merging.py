@@ -7,8 +7,8 @@ from analyzer.engine.merging import combined, same_change
 from analyzer.engine.trust import TrustGrade
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Location, Saving
-from builders import TraceBuilder
-from made_rules import claim, finding, rule
+from building.builders import TraceBuilder
+from running.made_rules import claim, finding, rule
 
 COMPILE = Advice("python", "model = torch.compile(model)")
 PIN = Advice("diff", "+pin_memory=True")

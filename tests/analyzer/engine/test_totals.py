@@ -8,7 +8,7 @@ from analyzer.engine.totals import saved_ns
 from analyzer.facts import Facts
 from analyzer.finding import Figure, Saving
 from analyzer.spans.intervals import IntervalSet
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 @pytest.mark.parametrize("cause", ["optimizer", "compute"])

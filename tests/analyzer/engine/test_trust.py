@@ -8,7 +8,7 @@ from analyzer.engine.trust import TrustGrade, grade
 from analyzer.facts import Facts
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.finding import Severity
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 def symptom(gravity: Gravity, code: str | None = "PG004", ratio: float | None = None) -> Symptom:

@@ -14,7 +14,7 @@ from analyzer.facts import Facts
 from analyzer.facts.isolation import FactError, described, fact
 from analyzer.facts.section import Section
 from analyzer.report.formats import render
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from traces.errors import UsageError
 
 SECTIONS: dict[str, type[Section]] = {

@@ -12,7 +12,7 @@ from analyzer.facts import Facts
 from analyzer.hardware.call import Work
 from analyzer.hardware.document import hardware
 from analyzer.hardware.operators import operators
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from traces.reader.read import read
 
 SIZES = {"Input Dims": [[512, 512], [512, 512]], "Input type": ["float"] * 2}

@@ -16,8 +16,8 @@ from analyzer.hardware.call import Work
 from analyzer.hardware.document import hardware
 from analyzer.hardware.operators import operators
 from analyzer.hardware.shortfall import shortfalls
-from builders import TraceBuilder
-from recorded import SHARED, needs_shared, trace_of
+from building.builders import TraceBuilder
+from running.recorded import SHARED, needs_shared, trace_of
 
 LINEAR = {"Input Dims": [[64, 128], [256, 128], [256]], "Input type": ["float"] * 3}
 ADDMM = {"Input Dims": [[256], [64, 128], [128, 256]], "Input type": ["c10::BFloat16"] * 3}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from analyzer.page import hardware
-from builders import TraceBuilder
-from hardware_worlds import explained, products
+from building.builders import TraceBuilder
+from programs.hardware import explained, products
 
 SIZES = {"Input Dims": [[512, 512], [512, 512]], "Input type": ["float"] * 2}
 

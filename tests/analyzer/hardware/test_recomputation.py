@@ -8,8 +8,8 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.hardware.document import hardware
-from builders import TraceBuilder
-from hardware_worlds import MATRIX
+from building.builders import TraceBuilder
+from programs.hardware import MATRIX
 from traces.reader.read import read
 
 SIZES = {"Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16"] * 2}

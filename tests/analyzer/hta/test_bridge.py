@@ -23,10 +23,10 @@ from analyzer.hta.deepen import deepen
 from analyzer.hta.kernel_sequences import MOST_OPS, kernel_sequences
 from analyzer.hta.kernel_sequences import unavailable as no_sequences
 from analyzer.spans.intervals import IntervalSet
-from builders import TraceBuilder
-from dialects import rocm
-from recorded import trace_of
-from scenarios import facts_of, world
+from building.builders import TraceBuilder
+from building.dialects import rocm
+from known.scenarios import facts_of, world
+from running.recorded import trace_of
 from traces.reader.read import read
 from traces.trace import Trace
 

@@ -20,8 +20,8 @@ from analyzer.job import explain_job
 from analyzer.job.engines.cluster import ClusterEngine
 from analyzer.options import Options
 from analyzer.ranks.document import Job as MergedJob
-from jobs import MS, Job
-from recorded import ROOT
+from jobs.simulated import MS, Job
+from running.recorded import ROOT
 from traces.errors import UnreadableTraceError
 
 distributed = pytest.importorskip("distributed")

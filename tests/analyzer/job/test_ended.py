@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs import Job
-from recorded import ROOT
-from signals import others, wait_until
+from jobs.simulated import Job
+from running.recorded import ROOT
+from running.signals import others, wait_until
 
 pytestmark = pytest.mark.slow
 PROGRAM = "from analyzer.cli.entry import program; program()"

@@ -25,7 +25,7 @@ from analyzer.job.engines.local import HereEngine, ProcessesEngine, jobs_for
 from analyzer.job.remote import listed, without_secrets
 from analyzer.options import Options
 from analyzer.ranks.document import Job as MergedJob
-from jobs import MS, Job
+from jobs.simulated import MS, Job
 from traces.errors import AdvisorError, UnreadableTraceError, UsageError
 
 FEW = Options(select=("CO",))

@@ -15,8 +15,8 @@ from analyzer.job import explain_job
 from analyzer.job.one import summary_of
 from analyzer.options import Options
 from analyzer.ranks.files import encode
-from jobs import MS, Job
-from recorded import SHARED, needs_shared
+from jobs.simulated import MS, Job
+from running.recorded import SHARED, needs_shared
 from traces.errors import UnreadableTraceError, UntrustedTraceError
 
 FAULT = Job(dp=2, tp=2, late_host={1: 8 * MS})

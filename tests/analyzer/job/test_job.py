@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from analyzer.job import explain_job
-from builders import TraceBuilder
-from two_ranks import write_rank
+from building.builders import TraceBuilder
+from jobs.two_ranks import write_rank
 
 
 def test_the_late_rank_is_shown_first(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from analyzer.ranks.files import decode, encode
 from analyzer.ranks.summary import CollectiveColumns, StepPart
 from analyzer.report.redact import Project
 from analyzer.report.redact.summaries import redact_summary
-from builders import TraceBuilder
-from jobs import Job
+from building.builders import TraceBuilder
+from jobs.simulated import Job
 from traces.errors import UnreadableTraceError
 
 # Each is looked for in what is written, in the text that holds it.

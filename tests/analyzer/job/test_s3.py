@@ -13,7 +13,7 @@ from analyzer.job import explain_job
 from analyzer.job.engines.local import ProcessesEngine
 from analyzer.options import Options
 from analyzer.ranks.document import Job as MergedJob
-from jobs import MS, Job
+from jobs.simulated import MS, Job
 
 boto3 = pytest.importorskip("boto3")
 s3fs = pytest.importorskip("s3fs")

@@ -16,10 +16,10 @@ from analyzer.job.one import summaries_in, summary_of
 from analyzer.ranks import files
 from analyzer.ranks.schema import SHIPPED, render
 from analyzer.ranks.summary import KernelRow, RankSummary
-from builders import TraceBuilder
-from jobs import MS, Job
-from json_schema import jsonschema
-from recorded import SHARED, needs_shared
+from building.builders import TraceBuilder
+from jobs.simulated import MS, Job
+from running.json_schema import jsonschema
+from running.recorded import SHARED, needs_shared
 from traces.errors import UnreadableTraceError, UsageError
 
 

@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import msgspec
 
-import analyses
 from analyzer.analysis import Location
 from analyzer.page.findings.card import card_of
 from analyzer.page.findings.places import own_file, own_line
 from analyzer.page.step.lanes import boxes, cells
 from analyzer.page.step.waterfall import by_size, parts
+from showing import analyses
 
 
 def card(**changes):

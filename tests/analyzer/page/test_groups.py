@@ -5,12 +5,12 @@ from typing import get_args
 import msgspec
 import pytest
 
-import analyses
 from analyzer.analysis import SeverityName, StateName
 from analyzer.cause_names import CAUSES
 from analyzer.page.findings import groups
 from analyzer.page.words import vocabulary
 from analyzer.report import formats
+from showing import analyses
 
 WHOLE = ("text", "markdown", "html")
 

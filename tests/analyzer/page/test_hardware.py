@@ -16,7 +16,7 @@ from analyzer.report import html, markdown, svg, text
 from analyzer.report.drawing.roofline import roofline
 from analyzer.report.drawing.shapes import NARROW
 from analyzer.units import rate
-from hardware_worlds import explained, products
+from programs.hardware import explained, products
 
 
 @pytest.fixture(scope="module")

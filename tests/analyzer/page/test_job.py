@@ -7,12 +7,12 @@ import re
 import msgspec
 import pytest
 
-import analyses
 from analyzer.analysis import Analysis
 from analyzer.page.job import LATE_HEADS, job_page
 from analyzer.ranks.merge import merge
 from analyzer.report import html, markdown, svg, text
-from jobs import MS, Job
+from jobs.simulated import MS, Job
+from showing import analyses
 
 
 def analysis_of(job: Job, present: tuple[int, ...] | None = None) -> Analysis:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-import analyses
 from analyzer.page.findings.card import card_of
 from analyzer.page.findings.proof import proof
+from showing import analyses
 
 ANALYSIS = analyses.example()
 CARD = card_of(ANALYSIS.cards[0], ANALYSIS)

@@ -10,7 +10,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import ui
 from analyzer import analysis as doc
 from analyzer.analysis import Analysis
 from analyzer.cli.main import main
@@ -25,9 +24,10 @@ from analyzer.report.redact import redact
 from analyzer.report.redact.here import project
 from analyzer.tui.widgets.step_strip import StepStrip
 from analyzer.tui.widgets.verdict import Verdict
-from browser import document_and_requests, needs_chromium
-from builders import TraceBuilder
-from recorded import ROOT
+from building.builders import TraceBuilder
+from running.recorded import ROOT
+from showing import ui
+from showing.browser import document_and_requests, needs_chromium
 
 SAMPLE = ROOT / "traces/samples/baseline.json.gz"
 
@@ -98,7 +98,7 @@ def test_nothing_chosen_changes_nothing(explained: Explained) -> None:
 
 def made(shorter: tuple[doc.ShorterTime, ...], *, claims: tuple[doc.ClaimedTime, ...] = ()) -> Analysis:
     """One step of 100 ns, 80 of them compute and 20 input, and three findings."""
-    import analyses
+    from showing import analyses
 
     base = analyses.example()
     cards = tuple(msgspec.structs.replace(one, id=f"XX00{number}-0000") for number, one in enumerate(base.findings[:3]))
@@ -134,7 +134,7 @@ def test_time_that_two_claim_goes_once_and_no_more_kernels_go_than_run() -> None
 
 
 def test_a_step_is_cut_where_findings_claim_it() -> None:
-    import analyses
+    from showing import analyses
 
     finding = analyses.example().findings[0]
     where = doc.Intervals(title="", step=1, spans=((10, 30), (20, 40), (90, 100)), left_out=0, left_out_ns=0)

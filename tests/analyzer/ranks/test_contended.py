@@ -15,7 +15,7 @@ from analyzer.page.job import job_page
 from analyzer.ranks.document import Job
 from analyzer.ranks.merge import measure, merge
 from analyzer.ranks.summary import RankSummary
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 STEP, STEPS = 30_000, 3
 KERNELS = {

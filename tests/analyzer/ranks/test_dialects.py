@@ -15,8 +15,8 @@ from analyzer.ranks.group_kinds import kind_of_group
 from analyzer.ranks.merge import merge
 from analyzer.ranks.names import kind_of, rank_in
 from analyzer.ranks.summary import RankSummary
-from job_dialects import DIALECTS, in_dialect, with_steps_from
-from jobs import MS, Job
+from jobs.dialects import DIALECTS, in_dialect, with_steps_from
+from jobs.simulated import MS, Job
 
 LAYOUTS: dict[str, dict[str, int]] = {
     "dp4": {"dp": 4},

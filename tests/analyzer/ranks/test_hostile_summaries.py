@@ -15,8 +15,8 @@ from analyzer.job.one import summary_of
 from analyzer.ranks import files
 from analyzer.ranks.alignment.roll import call_the_roll
 from analyzer.ranks.files import decode, encode
-from builders import TraceBuilder
-from jobs import Job
+from building.builders import TraceBuilder
+from jobs.simulated import Job
 from traces.errors import UnreadableTraceError
 
 

@@ -10,7 +10,7 @@ import pytest
 from analyzer.job import explain_job
 from analyzer.options import Options
 from analyzer.ranks.document import Job
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 SEND = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"
 WORK_US = 1_500

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from job_merged import blamed, told
-from job_programs import MS
+from jobs.merged import blamed, told
+from jobs.programs import MS
 
 DDP: dict[str, Any] = {"program": "ddp", "dp": 4, "steps": 8}
 MOE: dict[str, Any] = {"program": "megatron", "dp": 4, "ep": 4, "microbatches": 2}

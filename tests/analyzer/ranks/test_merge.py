@@ -12,7 +12,7 @@ from analyzer.ranks.document import Failed
 from analyzer.ranks.document import Job as MergedJob
 from analyzer.ranks.merge import merge
 from analyzer.ranks.summary import RankSummary
-from jobs import MS, Job
+from jobs.simulated import MS, Job
 
 LAYOUTS: dict[str, dict[str, int]] = {
     "dp4": {"dp": 4},

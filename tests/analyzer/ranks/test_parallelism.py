@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from analyzer.job.one import summary_of
-from builders import TraceBuilder
-from job_merged import blamed, told
-from job_other_programs import OTHERS
-from job_programs import MS
+from building.builders import TraceBuilder
+from jobs.merged import blamed, told
+from jobs.other_programs import OTHERS
+from jobs.programs import MS
 
 LAYOUTS: dict[str, dict[str, Any]] = {
     "megatron dp2 tp2 pp2": {"program": "megatron", "dp": 2, "tp": 2, "pp": 2},

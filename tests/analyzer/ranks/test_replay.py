@@ -8,7 +8,7 @@ import pytest
 from analyzer.ranks.merge import measure
 from analyzer.ranks.summary import RankSummary
 from analyzer.ranks.waiting.replay import Replay
-from jobs import MS, Job
+from jobs.simulated import MS, Job
 
 
 def unlike(summary: RankSummary, least: int) -> RankSummary:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from job_merged import blamed, told
-from job_programs import MS
+from jobs.merged import blamed, told
+from jobs.programs import MS
 
 LAYOUTS: dict[str, dict[str, Any]] = {
     "1f1b pp4": {"program": "eager", "pp": 4, "microbatches": 8, "layers": 1, "buffered": True},

@@ -11,9 +11,9 @@ import pytest
 from analyzer.job import explain_job
 from analyzer.options import Options
 from analyzer.ranks.document import Job
-from job_merged import blamed, told
-from job_programs import MS, Plan, Play
-from job_traces import RECORDERS, trace_of, write_job
+from jobs.merged import blamed, told
+from jobs.programs import MS, Plan, Play
+from jobs.traces import RECORDERS, trace_of, write_job
 
 DDP: dict[str, Any] = {"program": "ddp", "dp": 4, "steps": 5}
 FEW = Options(select=("CO003",))

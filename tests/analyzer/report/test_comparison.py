@@ -8,16 +8,16 @@ import re
 import msgspec
 import pytest
 
-import comparisons
 from analyzer.compare.comparison import compare
 from analyzer.compare.gate import GateResult, apply_gate
 from analyzer.config.limit import Limit
 from analyzer.report.comparison import formats, schema
 from analyzer.report.redact import Project
 from analyzer.report.redact.runs import redact_runs
-from json_schema import jsonschema
-from pages import Page
-from snapshots import CONDITIONS, finding, snapshot
+from running.json_schema import jsonschema
+from showing import comparisons
+from showing.pages import Page
+from showing.snapshots import CONDITIONS, finding, snapshot
 
 COMMAND = re.compile(r"^::(error|warning|notice) title=[^:,]*::.+$")
 

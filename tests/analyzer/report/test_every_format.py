@@ -6,11 +6,10 @@ import re
 import msgspec
 import pytest
 
-import analyses
-import comparisons
 from analyzer import analysis as doc
 from analyzer.analysis import Analysis
 from analyzer.report import formats
+from showing import analyses, comparisons
 
 EXAMPLES = [
     analyses.example, analyses.healthy, analyses.cpu_only, analyses.no_steps, analyses.unusable, analyses.hostile,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-import analyses
 from analyzer.report import html
 from analyzer.report.drawing.memory import memory as drawn
 from analyzer.report.from_trace import FromTrace, from_trace
 from analyzer.views.memory_curve import Allocator, MemoryCurve
-from builders import PROCESS, TraceBuilder
-from hardware_worlds import explained
+from building.builders import PROCESS, TraceBuilder
+from programs.hardware import explained
+from showing import analyses
 
 MIB = 1 << 20
 SECRET = "hf_" + "abCD" * 6

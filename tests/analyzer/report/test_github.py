@@ -5,10 +5,9 @@ import re
 import msgspec
 import pytest
 
-import analyses
-import comparisons
 from analyzer.analysis import Location
 from analyzer.report import github
+from showing import analyses, comparisons
 
 EXAMPLES = [
     analyses.example, analyses.healthy, analyses.cpu_only, analyses.no_steps, analyses.unusable, analyses.hostile,

@@ -9,12 +9,12 @@ import re
 import msgspec
 import pytest
 
-import analyses
 from analyzer.opening import saved as load
 from analyzer.report import html, json, markdown, redact
 from analyzer.report.drawing import palette
 from analyzer.tui.look import themes
-from pages import Page
+from showing import analyses
+from showing.pages import Page
 
 EXAMPLES = [
     analyses.example, analyses.healthy, analyses.cpu_only, analyses.no_steps, analyses.unusable, analyses.hostile,

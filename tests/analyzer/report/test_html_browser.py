@@ -12,8 +12,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import analyses
-import comparisons
 from analyzer.cause_names import CAUSES
 from analyzer.job import explain_job
 from analyzer.ranks.files import encode
@@ -24,8 +22,9 @@ from analyzer.report.from_trace import FromTrace
 from analyzer.views.memory_curve import Allocator, MemoryCurve
 from analyzer.views.operator_rows import OperatorRow
 from analyzer.views.slim_lanes import SlimLanes, SlimTrack
-from browser import document_and_requests, needs_chromium, run
-from jobs import MS, Job
+from jobs.simulated import MS, Job
+from showing import analyses, comparisons
+from showing.browser import document_and_requests, needs_chromium, run
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 PAYLOADS = (

@@ -8,7 +8,7 @@ from analyzer.page.job import job_page
 from analyzer.ranks.merge import merge
 from analyzer.report.drawing.job import narrow_rank_bars, rank_bars
 from analyzer.report.drawing.shapes import NARROW, width_of
-from jobs import MS, Job
+from jobs.simulated import MS, Job
 
 
 def test_on_a_narrow_page_no_words_are_cut_and_no_bar_is_left_out() -> None:

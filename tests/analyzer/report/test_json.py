@@ -2,9 +2,9 @@ import json as stdlib_json
 
 import pytest
 
-import analyses
 from analyzer.report import json, schema
-from json_schema import jsonschema
+from running.json_schema import jsonschema
+from showing import analyses
 
 EXAMPLES = [
     analyses.example, analyses.healthy, analyses.cpu_only, analyses.no_steps, analyses.unusable, analyses.hostile,

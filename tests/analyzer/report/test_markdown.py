@@ -7,11 +7,10 @@ import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
-import analyses
-import comparisons
 from analyzer.report import markdown
 from analyzer.report.markdown import escape
 from analyzer.report.markdown.detail import BUDGET
+from showing import analyses, comparisons
 
 EXAMPLES = [
     analyses.example, analyses.healthy, analyses.cpu_only, analyses.no_steps, analyses.unusable, analyses.hostile,

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import analyses
 from analyzer.explain import analyse_with_facts
 from analyzer.report import html
 from analyzer.report.from_trace import from_trace
-from browser import needs_chromium, run
+from showing import analyses
+from showing.browser import needs_chromium, run
 
 pytestmark = [
     needs_chromium,

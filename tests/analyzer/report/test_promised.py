@@ -7,10 +7,10 @@ import re
 import msgspec
 import pytest
 
-import comparisons
 from analyzer.report.comparison import html
 from analyzer.report.drawing.promised import promises
 from analyzer.report.drawing.shapes import NARROW, width_of
+from showing import comparisons
 
 
 def width(body: str, kind: str) -> float:

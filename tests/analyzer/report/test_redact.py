@@ -5,10 +5,10 @@ import base64
 import msgspec
 import pytest
 
-import analyses
 from analyzer.report import json, redact
 from analyzer.report.redact.paths import relative
 from analyzer.report.redact.secrets import without_secrets
+from showing import analyses
 
 PROJECT = redact.Project(roots=("/home/alice/proj",), names=("alicesmith", "gpu-box-17"))
 

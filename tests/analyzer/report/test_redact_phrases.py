@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.report import redact
 from analyzer.report.redact.secrets import without_secrets
-from recorded import ROOT
+from running.recorded import ROOT
 
 CLEAN = redact.cleaner(redact.Project())
 

@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-import analyses
 from analyzer.page import headline as wording
 from analyzer.page import recording
 from analyzer.report import html, markdown, text
 from analyzer.report.style import Style
+from showing import analyses
 
 
 def served():

@@ -1,7 +1,7 @@
 import pytest
 
-import analyses
 from analyzer.page.words import safe
+from showing import analyses
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import json
 import msgspec
 import pytest
 
-import analyses
 from analyzer.report import sarif
+from showing import analyses
 
 EXAMPLES = [
     analyses.example, analyses.healthy, analyses.cpu_only, analyses.no_steps, analyses.unusable, analyses.hostile,

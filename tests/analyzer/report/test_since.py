@@ -3,12 +3,11 @@
 import msgspec
 import pytest
 
-import analyses
-import comparisons
 from analyzer.compare.comparison import compare
 from analyzer.page import changes as words
 from analyzer.report import formats
-from snapshots import CONDITIONS, finding, snapshot
+from showing import analyses, comparisons
+from showing.snapshots import CONDITIONS, finding, snapshot
 
 FORMS = ["text", "markdown", "html", "github"]
 

@@ -6,10 +6,10 @@ import xml.etree.ElementTree as tree
 import msgspec
 import pytest
 
-import analyses
 from analyzer.report import svg
 from analyzer.report.drawing.waterfall import steps
 from analyzer.units import duration
+from showing import analyses
 
 EXAMPLES = [
     analyses.example, analyses.healthy, analyses.cpu_only, analyses.no_steps, analyses.unusable, analyses.hostile,

@@ -4,12 +4,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import analyses
 from analyzer import analysis as doc
 from analyzer.page.words.safe import columns
 from analyzer.report import text
 from analyzer.report.style import Style
 from analyzer.report.text import chart, evidence_lines
+from showing import analyses
 
 GOLDEN = Path(__file__).with_name("example_100.txt")
 RUFF_SHAPE = re.compile(

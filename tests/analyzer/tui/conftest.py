@@ -13,7 +13,7 @@ from analyzer.tui.answer.opened import Opened
 from analyzer.tui.app import AdvisorApp
 from analyzer.tui.look.terminal import Look, look_for
 from analyzer.tui.work.job import Job
-from ui import explained, loader_bound
+from showing.ui import explained, loader_bound
 
 # Snapshots are drawn by exactly this version; others may differ by a pixel.
 SNAPSHOT_TEXTUAL = "8.2.8"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from recorded import ROOT, SAMPLES
-from signals import PROGRAM, heard
+from running.recorded import ROOT, SAMPLES
+from running.signals import PROGRAM, heard
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a pseudo-terminal")
 _OTHER_SCREEN, _USUAL_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"

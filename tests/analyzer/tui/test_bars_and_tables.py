@@ -9,7 +9,6 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-import analyses
 from analyzer.explain import Explained
 from analyzer.tui.app import AdvisorApp
 from analyzer.tui.look.ascii import to_ascii
@@ -22,7 +21,8 @@ from analyzer.tui.widgets.finding_list import FindingList
 from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.operator_table import OperatorTable, columns_for
 from analyzer.views.operator_rows import OperatorRow
-from ui import running, settle, text_of
+from showing import analyses
+from showing.ui import running, settle, text_of
 
 MakeApp = Callable[..., AdvisorApp]
 

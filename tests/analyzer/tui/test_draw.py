@@ -5,7 +5,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-import analyses
 from analyzer.analysis import Lane, Span
 from analyzer.page.findings.card import card_of
 from analyzer.tui.draw import bars, lanes
@@ -16,6 +15,7 @@ from analyzer.tui.draw.markdown import markdown
 from analyzer.tui.draw.step import strip
 from analyzer.tui.draw.table import table
 from analyzer.tui.look.glyphs import ASCII, UNICODE, choose
+from showing import analyses
 
 PLAIN = choose(unicode=True, coloured=False)
 

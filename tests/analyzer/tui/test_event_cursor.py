@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from textual.content import Content
 
-import analyses
 from analyzer.analysis import Lane, Span
 from analyzer.cause_names import CAUSES
 from analyzer.tui.draw.cursor import Cursor, across, along, first, told
@@ -17,6 +16,7 @@ from analyzer.tui.draw.lanes import lane, tall_lane
 from analyzer.tui.draw.timeline import View, picture
 from analyzer.tui.look.glyphs import UNICODE, choose
 from analyzer.views.step_lanes import StepLanes, Track
+from showing import analyses
 
 MS = 1_000_000
 

@@ -11,8 +11,8 @@ from analyzer.job import explain_job
 from analyzer.ranks.files import encode
 from analyzer.tui.answer.opened import Opened
 from analyzer.tui.screens.ranks import RanksScreen
-from jobs import MS, Job
-from ui import running, settle, text_of
+from jobs.simulated import MS, Job
+from showing.ui import running, settle, text_of
 
 
 def opened(folder: Path) -> Opened:

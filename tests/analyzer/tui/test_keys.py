@@ -10,7 +10,6 @@ from textual.command import CommandList
 from textual.containers import VerticalScroll
 from textual.screen import Screen
 
-import analyses
 from analyzer.explain import Explained
 from analyzer.tui.app import AdvisorApp
 from analyzer.tui.screens.checks import ChecksScreen
@@ -22,7 +21,8 @@ from analyzer.tui.widgets.detail import Detail
 from analyzer.tui.widgets.filter_bar import FilterBar
 from analyzer.tui.widgets.finding_list import FindingList
 from analyzer.tui.widgets.step_strip import StepStrip
-from ui import running, settle, text_of
+from showing import analyses
+from showing.ui import running, settle, text_of
 
 MakeApp = Callable[..., AdvisorApp]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-import analyses
 from analyzer.tui.draw.event import EVENT_LINES
 from analyzer.tui.draw.lane_rows import FRAME_LINES, lane_rows
 from analyzer.tui.screens.findings import FindingsScreen
@@ -18,9 +17,10 @@ from analyzer.tui.widgets.operator_table import BAR_WIDTH, OperatorTable
 from analyzer.tui.widgets.timeline_view import TimelineView
 from analyzer.views.measured import Measured
 from analyzer.views.operator_rows import OperatorRow
-from hardware_worlds import explained as explained_world
-from hardware_worlds import products
-from ui import explained, loader_bound, running, settle, text_of
+from programs.hardware import explained as explained_world
+from programs.hardware import products
+from showing import analyses
+from showing.ui import explained, loader_bound, running, settle, text_of
 
 MS = 1_000_000
 

@@ -7,7 +7,7 @@ import pytest
 
 from analyzer.tui.look.terminal import look_for
 from analyzer.tui.pick import PickApp, age, describe
-from ui import text_of
+from showing.ui import text_of
 
 LOOK = look_for({}, "utf-8", "truecolor")
 

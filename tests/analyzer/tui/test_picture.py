@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 from analyzer.tui.picture import main, without_network
-from ui import loader_bound
+from showing.ui import loader_bound
 
 
 def test_the_picture_asks_nobody_for_a_font(tmp_path):

@@ -11,7 +11,6 @@ from typing import ClassVar
 import msgspec
 import pytest
 
-import analyses
 from analyzer.analysis import Analysis, RankRow
 from analyzer.compare.comparison import compare
 from analyzer.compare.snapshot import snapshot
@@ -26,9 +25,10 @@ from analyzer.tui.work import deeper
 from analyzer.tui.work.deeper import Deeper, NotDeeperError
 from analyzer.tui.work.job import job_for
 from analyzer.tui.work.messages import Analysed, Failed
-from builders import TraceBuilder
-from jobs import Job as RanksJob
-from ui import loader_bound, running, settle, text_of
+from building.builders import TraceBuilder
+from jobs.simulated import Job as RanksJob
+from showing import analyses
+from showing.ui import loader_bound, running, settle, text_of
 
 MS = 1_000_000
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-import analyses
 from analyzer.explain import Explained
 from analyzer.tui.app import AdvisorApp
-from ui import settle
+from showing import analyses
+from showing.ui import settle
 
 MakeApp = Callable[..., AdvisorApp]
 pytestmark = pytest.mark.usefixtures("snapshot_guard")

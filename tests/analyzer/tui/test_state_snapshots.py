@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-import analyses
 from analyzer import analysis as doc
 from analyzer.explain import Options, analyse_with_facts
 from analyzer.tui.answer.opened import Opened
@@ -17,8 +16,9 @@ from analyzer.tui.app import AdvisorApp
 from analyzer.tui.look.terminal import Look, look_for
 from analyzer.tui.widgets.check_table import CheckTable
 from analyzer.tui.work.job import Job, Report
+from showing import analyses
+from showing.ui import loader_bound, running, settle, text_of
 from traces.errors import UnreadableTraceError
-from ui import loader_bound, running, settle, text_of
 
 MakeApp = Callable[..., AdvisorApp]
 SMALL = (80, 24)

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-import analyses
-import comparisons
 from analyzer.analysis import Analysis
 from analyzer.explain import Explained, Options
 from analyzer.tui.answer import wording
@@ -24,8 +22,9 @@ from analyzer.tui.screens.remarks import RemarksScreen
 from analyzer.tui.widgets.finding_list import FindingList
 from analyzer.tui.widgets.notice import Notice
 from analyzer.tui.work.job import Job, Report
+from showing import analyses, comparisons
+from showing.ui import settle, text_of
 from traces.errors import UnreadableTraceError
-from ui import settle, text_of
 
 MakeApp = Callable[..., AdvisorApp]
 LOOK = look_for({}, "utf-8", "truecolor")

@@ -9,10 +9,10 @@ from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.widgets import DataTable
 
-import analyses
 from analyzer.tui.app import AdvisorApp
 from analyzer.tui.look.themes import ADVISOR_LIGHT
-from ui import running, settle
+from showing import analyses
+from showing.ui import running, settle
 
 MakeApp = Callable[..., AdvisorApp]
 

@@ -8,13 +8,13 @@ import threading
 
 import pytest
 
-import analyses
 from analyzer.analysis import Location
 from analyzer.explained import Explained
 from analyzer.tui.outside import export
 from analyzer.tui.outside import programs as outside
 from analyzer.tui.screens.export import ExportScreen
-from ui import running, settle, text_of
+from showing import analyses
+from showing.ui import running, settle, text_of
 
 
 async def notified(pilot) -> str:

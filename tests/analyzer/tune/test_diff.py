@@ -11,7 +11,7 @@ import pytest
 
 from analyzer.tune.catalogue import BY_NAME
 from analyzer.tune.diff import Place, advice, diff, patch
-from fused import fused_on_cpu
+from running.fused import fused_on_cpu
 from traces.collect.tune.trial import Value
 
 SCRIPT = '''"""A script."""

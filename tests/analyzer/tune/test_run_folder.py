@@ -19,7 +19,7 @@ from analyzer.tune import events
 from analyzer.tune.bench import Bench
 from analyzer.tune.run_folder import RUNS, SCRIPT, opened, runs_of
 from analyzer.tune.session import Wanted
-from recorded import SAMPLES
+from running.recorded import SAMPLES
 from traces.collect.output.attached import is_whole
 from traces.collect.tune.trial import Ran, Script
 from traces.errors import UsageError

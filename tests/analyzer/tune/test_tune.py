@@ -13,7 +13,6 @@ import jsonschema
 import msgspec
 import pytest
 
-import analyses
 from analyzer.analysis import Analysis
 from analyzer.analysis.tuning import TrialDocument, Tuning
 from analyzer.report.tuning import html, markdown, schema, text
@@ -27,6 +26,7 @@ from analyzer.tune.result import About
 from analyzer.tune.search import search
 from analyzer.tune.session import Wanted, tune
 from rules import RULES
+from showing import analyses
 from traces.collect.tune.trial import Asked, Changes, Ran, Script
 from traces.errors import UntrustedTraceError
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.views.memory_curve import memory_curves
-from builders import PROCESS, TraceBuilder
+from building.builders import PROCESS, TraceBuilder
 
 MIB = 1 << 20
 

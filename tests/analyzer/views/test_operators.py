@@ -8,7 +8,7 @@ from analyzer.facts import Facts
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.views.concerns import Concern
 from analyzer.views.operators import Operators
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 
 
 def world(steps: int = 2) -> TraceBuilder:

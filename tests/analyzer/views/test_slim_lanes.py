@@ -8,7 +8,7 @@ import pytest
 from analyzer.facts import Facts
 from analyzer.views.slim_lanes import SlimLanes, slim
 from analyzer.views.step_lanes import StepLanes, step_lanes
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from analyzer.facts import Facts
 from analyzer.spans.intervals import IntervalSet
 from analyzer.views.step_lanes import choose_tracks, step_lanes
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 
 MS = 1_000_000
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from analyzer.facts import Facts
 from analyzer.views.timeline import MAX_SPANS, DrawnLane, DrawnStep, lanes, representative_step, slowest_step
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 
 
 def loop() -> TraceBuilder:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from programs.updating import kept_alike
 from rules.communication.exposed import RULE
-from updating import kept_alike
-from worlds import judged
+from running.one_rule import judged
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from analyzer.cause_names import CAUSES
 from analyzer.facts import Facts
 from analyzer.finding import Confidence, Severity, State
 from analyzer.verdict import verdict_of
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 from rules import RULES
 from rules.communication.exposed import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 

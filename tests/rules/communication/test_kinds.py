@@ -6,12 +6,12 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.finding import Finding, State
-from clocked import Clocked
-from dialects import rocm
+from building.clocked import Clocked
+from building.dialects import rocm
 from rules.communication.exposed import RULE
 from rules.communication.small_collectives import RULE as SMALL
+from running.one_rule import judged, run
 from stories.models import GATHER, RANKS, layer, update
-from worlds import judged, run
 
 REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 SCATTER = "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"

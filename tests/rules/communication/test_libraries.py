@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from builders import TraceBuilder
-from clocked import Clocked
+from building.builders import TraceBuilder
+from building.clocked import Clocked
 from rules.communication.exposed import RULE as EXPOSED
 from rules.communication.poor_overlap import RULE as OVERLAP
+from running.one_rule import judged
 from stories.models import AMPERE, update
-from worlds import judged
 
 REDUCED = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 

@@ -7,14 +7,14 @@ import pytest
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.finding import State
-from clocked import Clocked
+from building.clocked import Clocked
 from rules.communication.exposed import RULE as EXPOSED
 from rules.communication.wrong_backend import RULE as BACKEND
 from rules.inference.decode_gaps import RULE as GAPS
 from rules.profiling.unrepresentative_steps import RULE as UNLIKE
 from rules.python.python_overhead import RULE as PYTHON
+from running.one_rule import judged, run
 from stories.of_shards import COMBINE, DISPATCH
-from worlds import judged, run
 
 GEMM = "nvjet_tst_128x256_64x4_1x2_h_bz_coopA_NNT"
 SEND = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"

@@ -7,11 +7,11 @@ import pytest
 from analyzer.facts import Facts
 from analyzer.facts.communication.kernel_kinds import kind_of_kernel
 from analyzer.finding import State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.communication.exposed import RULE as EXPOSED
 from rules.communication.poor_overlap import RULE as OVERLAP
 from rules.communication.small_collectives import RULE as SMALL
-from worlds import judged, run
+from running.one_rule import judged, run
 
 OF_TRAINING = (
     "DistributedDataParallel",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from among import among
 from analyzer.engine import RuleRun, run_rules
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import State
-from job_programs import Plan
-from job_traces import facts_of
+from jobs.among import among
+from jobs.programs import Plan
+from jobs.traces import facts_of
 from rules.communication.slow_link import RULE
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.finding import State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.communication.small_collectives import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 

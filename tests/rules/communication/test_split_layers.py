@@ -7,11 +7,11 @@ import pytest
 from analyzer.facts import Facts
 from analyzer.finding import State
 from analyzer.rule import Rule
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 from rules.communication.exposed import RULE as EXPOSED
 from rules.communication.poor_overlap import RULE as OVERLAP
 from rules.communication.small_collectives import RULE as SMALL
-from worlds import judged, run
+from running.one_rule import judged, run
 
 KERNEL = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 STEP = 100_000.0

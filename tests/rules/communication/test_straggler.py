@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from among import among
 from analyzer.engine import Judged, RuleRun, judge, run_rules
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
+from jobs.among import among
 from rules.communication.exposed import RULE as EXPOSED
 from rules.communication.straggler import RULE
 

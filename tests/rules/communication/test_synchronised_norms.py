@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import State
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 from rules.communication.synchronised_norms import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 ALL_GATHER = "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import State
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 from rules.communication.wrong_backend import RULE
 from rules.python.python_overhead import RULE as PYTHON
-from worlds import judged, run
+from running.one_rule import judged, run
 
 GLOO, SEARCH = "gloo:all_reduce", "torch.distributed.ddp.reducer::search_unused_parameters"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.cpu.double_on_cpu import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def world(*, matrix: float = 5_000, kind: str | None = "double", prepared: str | None = None) -> TraceBuilder:

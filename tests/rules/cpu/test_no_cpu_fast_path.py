@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.cpu.no_cpu_fast_path import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 AMX = ["avx2", "avx512f", "avx512_bf16", "amx_bf16"]
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from analyzer.finding import Confidence, Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.cpu.slow_environment import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 10_000
 CACHING = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}

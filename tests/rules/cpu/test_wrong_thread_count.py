@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.cpu.wrong_thread_count import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def world(

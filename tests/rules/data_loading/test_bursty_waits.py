@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from analyzer.finding import Confidence, Location, State, Table
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.data_loading.bursty_waits import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def world(

@@ -8,13 +8,13 @@ import pytest
 
 from analyzer.finding import Confidence, Severity, State
 from analyzer.rule import Rule
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.data_loading.bursty_waits import RULE as BURSTS
 from rules.data_loading.iterator_restart import RULE
 from rules.idle.isolated_gaps import RULE as GAPS
 from rules.python.gc_pauses import RULE as GC
 from rules.python.python_overhead import RULE as PYTHON
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def world(

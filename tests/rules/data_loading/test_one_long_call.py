@@ -6,11 +6,11 @@ import pytest
 
 from analyzer.finding import Confidence
 from analyzer.rule import Rule
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.data_loading.input_bound import RULE as INPUT_BOUND
 from rules.data_loading.single_process_loader import RULE as SINGLE_PROCESS
 from rules.data_loading.small_samples import RULE as SMALL_SAMPLES
-from worlds import judged
+from running.one_rule import judged
 
 KNOWN = {"loader": {"batch_size": 4}, "dataset": {"length": 1_000, "sample_bytes": 100}, "usable_cores": 8}
 STEP = 10_000

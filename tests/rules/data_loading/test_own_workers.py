@@ -9,13 +9,13 @@ import pytest
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.finding import State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.data_loading.input_bound import RULE as INPUT_BOUND
 from rules.data_loading.single_process_loader import RULE as SINGLE_PROCESS
 from rules.data_loading.small_samples import RULE as SMALL_SAMPLES
 from rules.data_loading.too_few_cores import RULE as TOO_FEW_CORES
 from rules.python.python_overhead import RULE as PYTHON
-from worlds import judged, run
+from running.one_rule import judged, run
 
 THREADS = {"workers": 2, "processes": False}
 PROCESSES = {"workers": 2, "processes": True}

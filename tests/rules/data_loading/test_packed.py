@@ -6,11 +6,11 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.rule import Rule
-from clocked import Clocked
+from building.clocked import Clocked
 from rules.data_loading.input_bound import RULE as INPUT
 from rules.data_loading.starved_by_workers import RULE as STARVED
+from running.one_rule import judged
 from stories.models import NVJET
-from worlds import judged
 
 
 def world(*, pieces: int) -> Clocked:

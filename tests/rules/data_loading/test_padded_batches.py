@@ -8,9 +8,9 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.data_loading.padded_batches import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 LENGTHS = (10, 20, 30, 40)
 

@@ -8,12 +8,12 @@ import pytest
 
 from analyzer.finding import State
 from analyzer.rule import Rule
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.data_loading.input_bound import RULE as INPUT_BOUND
 from rules.data_loading.single_process_loader import RULE as SINGLE_PROCESS
 from rules.data_loading.small_samples import RULE as SMALL_SAMPLES
 from rules.data_loading.too_few_cores import RULE as TOO_FEW_CORES
-from worlds import judged, run
+from running.one_rule import judged, run
 
 OWN = [
     {"role": "dataset", "name": "Rows.__getitem__", "file": "train.py", "line": 5},

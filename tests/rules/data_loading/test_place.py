@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from analyzer.finding import Location, Table
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.data_loading.input_bound import RULE as DL001
 from rules.data_loading.single_process_loader import RULE as DL002
 from rules.data_loading.small_samples import RULE as DL006
-from worlds import judged
+from running.one_rule import judged
 
 FUNCTIONS = [{"role": "dataset", "name": "Signals.__getitem__", "file": "data.py", "line": 12}]
 LINES: dict[str, Any] = {

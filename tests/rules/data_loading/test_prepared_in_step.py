@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from analyzer.finding import Confidence, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.data_loading.prepared_in_step import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 100_000
 NODE = "autograd::engine::evaluate_function: "

@@ -11,12 +11,12 @@ pytest.importorskip("torch")
 import torch
 from torch.utils.data import DataLoader
 
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.data_loading.single_process_loader import RULE
 from rules.data_loading.small_samples import RULE as SMALL_SAMPLES
+from running.one_rule import judged
 from traces.collect.trace_advisor_hook.loader.batches import BatchLook
 from traces.collect.trace_advisor_hook.run_description import describe_data
-from worlds import judged
 
 COUNT, BATCH = 12, 4
 TENSOR = [torch.full((3,), float(number)) for number in range(COUNT)]

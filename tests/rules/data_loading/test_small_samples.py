@@ -6,11 +6,11 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.finding import Confidence, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.data_loading.input_bound import RULE as INPUT_BOUND
 from rules.data_loading.single_process_loader import RULE as SINGLE_PROCESS
 from rules.data_loading.small_samples import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 SMALL = {"loader": {"batch_size": 8}, "dataset": {"length": 60_000, "sample_bytes": 3_136}, "usable_cores": 2}
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from analyzer.finding import State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.data_loading.starved_by_workers import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STARVED = (20_000.0,) * 6
 

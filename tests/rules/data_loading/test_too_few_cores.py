@@ -7,9 +7,9 @@ import pytest
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import Confidence, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.data_loading.too_few_cores import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def world(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.data_loading.too_many_workers import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def world(*, workers: int | None = 8, cores: int | None = 4, wait: float = 10_000, processes: int = 8) -> TraceBuilder:

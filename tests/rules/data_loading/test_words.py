@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from analyzer.finding import Advice
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.data_loading.single_process_loader import RULE
 from rules.data_loading.small_samples import RULE as SMALL_SAMPLES
-from worlds import judged
+from running.one_rule import judged
 
 
 def world(

@@ -11,10 +11,10 @@ from analyzer.facts import Facts
 from analyzer.facts.recording.frameworks import frameworks
 from analyzer.facts.recording.versions import versions
 from analyzer.finding import Confidence, Finding, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.graph.graph_candidate import RULE
 from rules.idle.advice import feed_faster
-from worlds import judged, run
+from running.one_rule import judged, run
 
 NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 OLD_NCCL = "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)"

@@ -9,10 +9,10 @@ import pytest
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.finding import State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules import RULES
 from rules.graph.compilation_in_steps import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 COMPILING = "_compile.compile_inner (dynamo_timed)"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import State
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 from rules.graph.conv_bias_before_norm import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 CONV = "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize64x128x32_stage5"
 ADD = "void at::native::elementwise_kernel<128, 2, at::native::CUDAFunctor_add<float>>(p)"

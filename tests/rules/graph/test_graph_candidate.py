@@ -6,11 +6,11 @@ import pytest
 
 from analyzer.engine import Judged
 from analyzer.finding import State
-from builders import TraceBuilder
-from dialects import torch_1_9
+from building.builders import TraceBuilder
+from building.dialects import torch_1_9
 from rules.graph.graph_candidate import RULE
 from rules.sync.blocking_launch import RULE as BLOCKING
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def world(

@@ -8,9 +8,9 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.finding import State
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 from rules.graph.known_patterns import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 RMS = ("pow", "mean", "add", "rsqrt", "mul", "mul")
 LLAMA = ("to", "pow", "mean", "add", "rsqrt", "mul", "to", "mul")

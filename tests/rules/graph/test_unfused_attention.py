@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import State
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 from rules.graph.unfused_attention import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 GEMM = "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_32x6_nn"
 SOFTMAX = "void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, c10::BFloat16, float>(p)"

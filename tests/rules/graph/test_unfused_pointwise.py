@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, State
-from builders import TraceBuilder
-from dialects import torch_1_9
+from building.builders import TraceBuilder
+from building.dialects import torch_1_9
 from rules.graph.unfused_pointwise import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 POINTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(p)"
 NORM = "void at::native::batch_norm_transform_input_kernel<float, float, float, true, int>(p)"

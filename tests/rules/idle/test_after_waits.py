@@ -7,11 +7,11 @@ import random
 import pytest
 
 from analyzer.finding import State
-from clocked import Clocked
-from late_hosts import GEMM
+from building.clocked import Clocked
+from known.sayings import explained
+from programs.late_hosts import GEMM
 from rules.idle.launch_bound import RULE
-from sayings import explained
-from worlds import judged, run
+from running.one_rule import judged, run
 
 _SMALL = "vectorized_elementwise_kernel<4, float>"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.idle.isolated_gaps import RULE
 from rules.python.python_overhead import RULE as PYTHON
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 100_000
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.idle.launch_bound import RULE
 from rules.python.python_overhead import RULE as PYTHON
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 10_000
 KERNELS = 50

@@ -7,9 +7,9 @@ from collections.abc import Collection
 import pytest
 
 from analyzer.finding import State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.idle.output_in_steps import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 PRINT = "<built-in function print>"
 LINES = {

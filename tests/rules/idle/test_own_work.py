@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from analyzer.finding import Finding
-from clocked import Clocked
+from building.clocked import Clocked
 from rules.idle.launch_bound import RULE
+from running.one_rule import judged
 from stories.models import ADD, NVJET
-from worlds import judged
 
 
 def told(name: str, *, device: str = "cuda") -> Finding:

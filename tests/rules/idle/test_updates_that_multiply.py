@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import State
+from programs.updating import in_update
 from rules.graph.graph_candidate import RULE as GR004
 from rules.idle.launch_bound import RULE as ID001
-from updating import in_update
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 @pytest.mark.parametrize(("products", "together"), [(True, True), (False, False)])

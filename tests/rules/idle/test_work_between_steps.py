@@ -9,9 +9,9 @@ import pytest
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.finding import Bars, Confidence, Severity, State, Table
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.idle.work_between_steps import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 MS = 1_000_000
 ROLLOUT = {

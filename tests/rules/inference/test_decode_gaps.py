@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, State
-from builders import TraceBuilder
-from generation_worlds import DECODING, generating
+from building.builders import TraceBuilder
+from programs.generation import DECODING, generating
 from rules.inference.decode_gaps import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def world(*, form: str = "vllm", gap: float = 1_000, passes: int = 8, prompt: int = 1_024) -> TraceBuilder:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from analyzer.finding import State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.inference.one_sample_calls import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 CALL = 1_000
 

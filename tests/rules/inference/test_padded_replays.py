@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
-from generation_worlds import generating
+from building.builders import TraceBuilder
+from programs.generation import generating
 from rules.inference.padded_replays import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def world(*, form: str = "vllm", captured: int = 16, texts: int = 8, gap: float = 500) -> TraceBuilder:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
-from generation_worlds import ATTENTION, PRODUCT, VECTOR, generating
+from building.builders import TraceBuilder
+from programs.generation import ATTENTION, PRODUCT, VECTOR, generating
 from rules.inference.weights_per_token import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 OTHER = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::BFloat16>>"
 

@@ -9,12 +9,12 @@ import pytest
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.finding import State
-from clocked import Clocked
+from building.clocked import Clocked
 from rules import RULES
 from rules.kernels.algorithm_search import RULE
 from rules.memory.allocation_in_steps import RULE as ALLOCATION
+from running.one_rule import judged, run
 from stories.models import ADD, CONV_32
-from worlds import judged, run
 
 STEPS = 6
 CANDIDATES = (

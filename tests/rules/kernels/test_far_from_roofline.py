@@ -9,10 +9,10 @@ from analyzer.finding import Confidence, State
 from analyzer.hardware.operators import Operator
 from analyzer.hardware.shortfall import reasons, shortfalls
 from analyzer.hardware.work import work_of
-from builders import TraceBuilder
-from hardware_worlds import layer
+from building.builders import TraceBuilder
+from programs.hardware import layer
 from rules.kernels.far_from_roofline import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 # 2 * 4096^3 at 1307.4 TFLOP/s take 105 us.
 LEAST_US = 2 * 4096**3 / 1307.4e6

@@ -6,9 +6,9 @@ import pytest
 
 from analyzer.facts.kernels.residency import factors
 from analyzer.finding import Confidence, Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.kernels.few_resident_blocks import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 OWN = "triton_red_fused_native_layer_norm_3"
 PRODUCT = "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_32x6_tn"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.kernels.gather_bound import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 INDEX = "void at::native::(anonymous namespace)::indexSelectLargeIndex<float, long, unsigned int, 2, 2, -2, true>(p)"
 FUSED = "void split_embedding_codegen_forward_unweighted_kernel<float, float, float, long, 2ul>(p)"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import CUDA_DEVICE, TraceBuilder
-from hardware_worlds import layer
+from building.builders import CUDA_DEVICE, TraceBuilder
+from programs.hardware import layer
 from rules.kernels.hardware_bound import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 TENSOR = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_cublas"
 PLAIN = "volta_sgemm_128x64_tn"

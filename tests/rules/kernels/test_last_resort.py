@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import State
-from builders import TraceBuilder
-from clocked import Clocked
-from dialects import rocm
+from building.builders import TraceBuilder
+from building.clocked import Clocked
+from building.dialects import rocm
+from known.sayings import explained
 from rules.kernels.hardware_bound import RULE
-from sayings import explained
+from running.one_rule import run
 from stories.models import NVJET
-from worlds import run
 
 NAIVE = "naive_conv_nonpacked_fwd_nchw_half_double_half"
 FITTING = "miopenSp3AsmConv_v30_3_1_gfx9_fp16_dot2_edc_stride1"

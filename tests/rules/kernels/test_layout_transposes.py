@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.kernels.layout_transposes import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 CONV = "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize64x128x32_stage5"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
-from hardware_worlds import POINTWISE
+from building.builders import TraceBuilder
+from programs.hardware import POINTWISE
 from rules.kernels.memory_bound import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 SIZES = {"Input Dims": [[4096, 4096], [4096, 4096], []], "Input type": ["c10::BFloat16"] * 2 + ["Scalar"]}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import State
-from builders import TraceBuilder
-from clocked import Clocked
+from building.builders import TraceBuilder
+from building.clocked import Clocked
 from rules.kernels.gather_bound import RULE
 from rules.python.element_loop import RULE as ELEMENTS
+from running.one_rule import judged, run
 from stories.models import NVJET
-from worlds import judged, run
 
 SELECT = (
     "void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::Half, long, unsigned int, 2, 2, -2, true>(p)"

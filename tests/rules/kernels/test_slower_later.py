@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from analyzer.finding import State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.kernels.slower_later import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 WARMING = (1.0, 1.0, 1.0, 1.05, 1.1, 1.15, 1.2, 1.2, 1.2)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.kernels.slowing_device import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def world(

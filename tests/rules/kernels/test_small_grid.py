@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from analyzer.finding import State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.kernels.small_grid import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 

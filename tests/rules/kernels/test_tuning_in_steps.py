@@ -9,12 +9,12 @@ import pytest
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.finding import State
-from clocked import Clocked
+from building.clocked import Clocked
 from rules import RULES
 from rules.kernels.algorithm_search import RULE
 from rules.sync.explicit_synchronize import RULE as SYNCHRONIZE
+from running.one_rule import judged, run
 from stories.models import ADD, NVJET
-from worlds import judged, run
 
 KERNEL = "causal_conv1d_fwd_kernel"
 

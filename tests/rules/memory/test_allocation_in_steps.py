@@ -6,9 +6,9 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.finding import State, Table
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.memory.allocation_in_steps import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def world(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Severity, State
-from memory_worlds import GB, world
+from programs.memory import GB, world
 from rules.memory.fragmentation import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def test_fires_without_a_saving_in_time() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, State
-from memory_worlds import GB, world
+from programs.memory import GB, world
 from rules.memory.growth import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 MB = 1_000_000
 GROWING = [GB + 100 * MB * index for index in range(5)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
-from memory_worlds import GB, world
+from building.builders import TraceBuilder
+from programs.memory import GB, world
 from rules.memory.near_capacity import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def test_fires_as_a_risk_without_a_saving() -> None:

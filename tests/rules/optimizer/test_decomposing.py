@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import State
-from clocked import Clocked
+from building.clocked import Clocked
 from rules.optimizer.per_parameter_updates import RULE
+from running.one_rule import judged, run
 from stories.models import ADD, SGEMM
-from worlds import judged, run
 
 
 def world(op: str | None, *, device: str | None = "cuda", name: str = "Shampoo", matrices: int = 40) -> Clocked:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, Severity, State
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 from rules.optimizer.gradients_zeroed import RULE
 from rules.optimizer.per_parameter_updates import RULE as UPDATES
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 100_000
 GRADIENTS = 40

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.optimizer.per_parameter_norms import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 100_000
 NORMS = 20

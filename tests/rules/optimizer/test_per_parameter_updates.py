@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.optimizer.gradients_zeroed import RULE as ZEROED
 from rules.optimizer.per_parameter_updates import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 100_000
 UPDATE = ("aten::_to_copy", "aten::mul_", "aten::lerp_", "aten::addcmul_", "aten::addcdiv_")

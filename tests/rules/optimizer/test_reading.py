@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from clocked import Clocked
+from building.clocked import Clocked
 from rules.idle.launch_bound import RULE as LAUNCH_BOUND
 from rules.optimizer.per_parameter_updates import RULE as ONE_BY_ONE
 from rules.sync.scalar_read import RULE as READ
-from worlds import judged
+from running.one_rule import judged
 
 ADD = "vectorized_elementwise_kernel<4, float>"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.optimizer.unfused_foreach import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 100_000
 PASSES = ("aten::_foreach_lerp_", "aten::_foreach_mul_", "aten::_foreach_addcmul_", "aten::_foreach_addcdiv_")

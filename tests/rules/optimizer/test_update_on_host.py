@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.idle.launch_bound import RULE as LAUNCHES
 from rules.optimizer.per_parameter_updates import RULE as ONE_BY_ONE
 from rules.optimizer.unfused_foreach import RULE as PASSES
 from rules.optimizer.update_on_host import RULE
 from rules.transfer.exposed_input_copies import RULE as COPIES
+from running.one_rule import judged, run
 from stories.of_hosts_beside_training import STORIES
-from worlds import judged, run
 
 STEP = 100_000
 UPDATE = ("aten::mul_", "aten::lerp_", "aten::addcmul_", "aten::addcdiv_")

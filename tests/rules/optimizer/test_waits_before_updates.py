@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Severity
-from builders import TraceBuilder
-from clocked import Clocked
+from building.builders import TraceBuilder
+from building.clocked import Clocked
 from rules.optimizer.per_parameter_updates import RULE
+from running.one_rule import judged
 from stories.models import ADD, AMPERE
-from worlds import judged
 
 
 def world(*, before: float, between: float) -> TraceBuilder:

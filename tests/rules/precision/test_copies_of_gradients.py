@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from clocked import Clocked
+from building.clocked import Clocked
 from rules.precision.cast_churn import RULE
+from running.one_rule import judged
 from stories.models import layers, layers_back, update
-from worlds import judged
 
 CAST = (
     "void at::native::unrolled_elementwise_kernel<at::native::bfloat16_copy_kernel_cuda(at::TensorIteratorBase&)>(int)"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.precision.double_precision import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 DOUBLE = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<double>>(p)"
 FLOAT = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(p)"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.precision.misaligned_gemm import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 ALIGN1 = "void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_tn_align1>(Params)"
 ALIGN8 = "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_bf16_64x64_64x6_nn_align8>(Params)"

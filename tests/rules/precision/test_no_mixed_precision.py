@@ -8,11 +8,11 @@ from analyzer.engine import judge, reachable_ns, run_rules
 from analyzer.engine.trust import TrustGrade
 from analyzer.facts import Facts
 from analyzer.finding import Confidence, Severity, State
-from builders import CUDA_DEVICE, TraceBuilder
-from dialects import rocm
+from building.builders import CUDA_DEVICE, TraceBuilder
+from building.dialects import rocm
 from rules.precision.no_mixed_precision import RULE
 from rules.precision.tf32_off import RULE as TF32_OFF
-from worlds import judged, run
+from running.one_rule import judged, run
 
 V100 = {**CUDA_DEVICE, "name": "Tesla V100", "computeMajor": 7}
 POINTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(p)"

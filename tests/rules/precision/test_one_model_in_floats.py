@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import State
-from builders import TraceBuilder
-from clocked import Clocked
+from building.builders import TraceBuilder
+from building.clocked import Clocked
 from rules.precision.no_mixed_precision import RULE
+from running.one_rule import judged, run
 from stories import devices
 from stories.models import AMPERE, CONV, CONV_32, NVJET, SGEMM, update
-from worlds import judged, run
 
 CONV_OPS = "aten::conv2d/aten::convolution/aten::_convolution/aten::cudnn_convolution"
 

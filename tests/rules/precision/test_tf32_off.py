@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, State
-from builders import CUDA_DEVICE, TraceBuilder
+from building.builders import CUDA_DEVICE, TraceBuilder
 from rules.precision.tf32_off import RULE
+from running.one_rule import judged, run
 from stories.of_first_sight import STORIES
-from worlds import judged, run
 
 POINTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(p)"
 TF32 = "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_64x64_32x4_nt_align4>(p)"

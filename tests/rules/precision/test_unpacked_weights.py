@@ -7,10 +7,10 @@ import pytest
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.finding import State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules import RULES
 from rules.precision.unpacked_weights import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 UNPACK = (
     "void kDequantizeBlockwise<__nv_bfloat16, 512, 64, 8, 2>(float*, unsigned char*, float*, __nv_bfloat16*, int, int)"

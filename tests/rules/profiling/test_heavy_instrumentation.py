@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.profiling.heavy_instrumentation import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def stacked(events: int = 600) -> TraceBuilder:

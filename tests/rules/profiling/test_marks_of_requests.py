@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from builders import TraceBuilder
-from clocked import Clocked
+from building.builders import TraceBuilder
+from building.clocked import Clocked
 from rules.profiling.missing_step_marks import RULE
+from running.one_rule import judged
 from stories.models import layers, layers_back, update
-from worlds import judged
 
 
 def world(*, trains: bool) -> TraceBuilder:

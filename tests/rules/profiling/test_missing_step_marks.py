@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
-from other_devices import xpu
+from building.builders import TraceBuilder
+from building.other_devices import xpu
 from rules.profiling.missing_step_marks import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def unmarked() -> TraceBuilder:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import CUDA_DEVICE, TraceBuilder
-from dialects import torch_1_9
+from building.builders import CUDA_DEVICE, TraceBuilder
+from building.dialects import torch_1_9
 from rules.profiling.outdated_software import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def world(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.profiling.profiler_artefacts import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def flushing(dur: float = 1_000) -> TraceBuilder:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.profiling.sensitive_content import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 SECRET = "hf_" + "a1B2" * 9
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.profiling.too_few_steps import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def steady(steps: int = 3, dur: float = 10_000, advisor: dict[str, Any] | None = None) -> TraceBuilder:

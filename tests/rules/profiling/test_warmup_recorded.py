@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.profiling.warmup_recorded import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def steady(steps: int = 3, dur: float = 10_000) -> TraceBuilder:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.python.python_overhead import RULE
-from worlds import judged
+from running.one_rule import judged
 
 STEP = 100_000
 WORDS = "of it lies where low-rank adapters are loaded or merged"

@@ -7,11 +7,11 @@ import pytest
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.finding import State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules import RULES
 from rules.python.python_overhead import RULE
 from rules.sync.blocking_copy_out import RULE as COPIES
-from worlds import judged, run
+from running.one_rule import judged, run
 
 WORK = 6_000
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from clocked import Clocked
+from building.clocked import Clocked
 from rules.python.python_overhead import RULE
+from running.one_rule import judged
 from stories.models import ADD, layers, layers_back, update
-from worlds import judged
 
 NORM = (
     "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::NormTwoOps<float, float, float>>>"

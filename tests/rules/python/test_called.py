@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.python.python_overhead import RULE
-from worlds import judged
+from running.one_rule import judged
 
 STEP = 100_000
 TENSOR = "<built-in method as_tensor of type object at 0x7f2b3c1d2ac0>"

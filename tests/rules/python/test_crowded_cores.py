@@ -6,11 +6,11 @@ import pytest
 
 from analyzer.finding import State
 from analyzer.rule import Rule
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.python.gc_pauses import RULE as PAUSES
 from rules.python.python_overhead import RULE as PYTHON
 from rules.python.unsteady_steps import RULE as UNSTEADY
-from worlds import run
+from running.one_rule import run
 
 STEP = 80_000
 

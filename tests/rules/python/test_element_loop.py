@@ -6,12 +6,12 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.finding import Confidence, Severity, State
-from builders import AUTOGRAD, TraceBuilder
-from clocked import Clocked
+from building.builders import AUTOGRAD, TraceBuilder
+from building.clocked import Clocked
 from rules.python.element_loop import RULE
 from rules.python.python_overhead import RULE as PYTHON
 from rules.python.repeated_small_ops import RULE as SMALL
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 10_000
 UNIT = ("aten::select", "aten::select", "aten::sub", "aten::add")

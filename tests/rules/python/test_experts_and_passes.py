@@ -12,12 +12,12 @@ from analyzer.engine import run_rules
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import Confidence, State
-from builders import TraceBuilder
-from recorded import keeps_events
+from building.builders import TraceBuilder
 from rules.python.python_overhead import RULE as PYTHON
 from rules.python.repeated_small_ops import RULE
+from running.one_rule import judged, run
+from running.recorded import keeps_events
 from traces.reader.read import read
-from worlds import judged, run
 
 if TYPE_CHECKING:
     import torch

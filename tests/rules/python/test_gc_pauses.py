@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.idle.isolated_gaps import RULE as GAPS
 from rules.python.gc_pauses import RULE
 from rules.python.python_overhead import RULE as PYTHON
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 100_000
 

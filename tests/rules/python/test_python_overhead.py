@@ -7,10 +7,10 @@ import pytest
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.finding import Confidence, Severity, State, Table
-from builders import AUTOGRAD, MAIN, TraceBuilder
+from building.builders import AUTOGRAD, MAIN, TraceBuilder
 from rules.data_loading.input_bound import RULE as INPUT
 from rules.python.python_overhead import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 100_000
 # What the collector writes of its empty loop on a quiet machine.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.optimizer.per_parameter_norms import RULE as NORMS
 from rules.python.element_loop import RULE as ELEMENTS
 from rules.python.repeated_small_ops import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 10_000
 UNIT = ("aten::mul_", "aten::add_")

@@ -13,14 +13,14 @@ from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.facts.loops.recurrence import recurrences
 from analyzer.finding import Confidence, Severity, State
-from builders import TraceBuilder
-from recorded import keeps_events
+from building.builders import TraceBuilder
 from rules.python.element_loop import RULE as ELEMENTS
 from rules.python.python_overhead import RULE as PYTHON
 from rules.python.repeated_small_ops import RULE as SMALL
 from rules.python.stepped_recurrence import RULE
+from running.one_rule import judged, run
+from running.recorded import keeps_events
 from traces.reader.read import read
-from worlds import judged, run
 
 if TYPE_CHECKING:
     import torch

@@ -10,10 +10,10 @@ from analyzer.engine import judge, run_rules
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import Confidence, Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules import RULES
 from rules.python.unsteady_steps import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 100_000
 

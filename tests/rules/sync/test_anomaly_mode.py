@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.sync.anomaly_mode import RULE
 from rules.sync.scalar_read import RULE as SCALAR
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 10_000
 NODES = 8

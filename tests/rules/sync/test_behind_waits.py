@@ -6,12 +6,12 @@ import pytest
 
 from analyzer.finding import Confidence, State
 from analyzer.rule import Rule
-from clocked import Clocked
+from building.clocked import Clocked
 from rules.sync.dynamic_shape import RULE as SHAPE
 from rules.sync.explicit_synchronize import RULE as EXPLICIT
 from rules.sync.scalar_read import RULE as SCALAR
+from running.one_rule import judged, run
 from stories.models import ADD, NVJET
-from worlds import judged, run
 
 RULES: dict[str, Rule] = {"scalar": SCALAR, "explicit": EXPLICIT, "shape": SHAPE}
 

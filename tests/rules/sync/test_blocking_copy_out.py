@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.sync.blocking_copy_out import RULE
 from rules.sync.scalar_read import RULE as SCALAR
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 100_000
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.sync.blocking_launch import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 10_000
 LAUNCHES = 10

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts import Facts
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.sync.scalar_read import RULE
-from worlds import judged
+from running.one_rule import judged
 
 KERNELS = 20
 

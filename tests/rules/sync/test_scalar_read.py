@@ -6,11 +6,11 @@ import pytest
 
 from analyzer.engine import Judged
 from analyzer.finding import Confidence, Severity, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.sync.blocking_copy_out import RULE as COPY_OUT
 from rules.sync.explicit_synchronize import RULE as EXPLICIT
 from rules.sync.scalar_read import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 STEP = 100_000
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from clocked import Clocked
+from building.clocked import Clocked
 from rules.sync.dynamic_shape import RULE
+from running.one_rule import judged
 from stories.models import ADD, layers
-from worlds import judged
 
 
 @pytest.mark.parametrize(("op", "masked"), [("aten::bincount", False), ("aten::index", True), ("both", True)])

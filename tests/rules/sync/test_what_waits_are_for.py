@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import State
-from clocked import Clocked
+from building.clocked import Clocked
+from programs.updating import scaled, sent_home
 from rules.sync.explicit_synchronize import RULE as SY003
 from rules.sync.scalar_read import RULE as SY001
+from running.one_rule import judged, run
 from stories.models import ADD, FOREACH, layers, layers_back
-from updating import scaled, sent_home
-from worlds import judged, run
 
 
 def test_a_wait_for_copies_is_to_come_later_not_to_go() -> None:

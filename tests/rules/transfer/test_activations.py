@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts import Facts
-from clocked import Clocked
+from building.clocked import Clocked
 from rules.sync.blocking_copy_out import RULE as OUT
 from rules.transfer.pageable_copies import RULE as IN
+from running.one_rule import judged
 from stories.models import layer
-from worlds import judged
 
 
 def world(*, backwards: bool = True, sizes: tuple[int, int] = (48, 48)) -> Clocked:

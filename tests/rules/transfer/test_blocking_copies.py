@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.transfer.blocking_copies import RULE
 from rules.transfer.pageable_copies import RULE as PAGEABLE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def world(*, wait: float = 10_000, pinned: bool = True, waiting: bool = True) -> TraceBuilder:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.transfer.exposed_input_copies import RULE as EXPOSED
 from rules.transfer.pageable_copies import RULE as PAGEABLE
-from worlds import judged
+from running.one_rule import judged
 
 STEP = 20_000.0
 

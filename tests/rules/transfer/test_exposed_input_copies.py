@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import State
-from builders import TraceBuilder
-from clocked import Clocked
+from building.builders import TraceBuilder
+from building.clocked import Clocked
 from rules.transfer.exposed_input_copies import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def world(

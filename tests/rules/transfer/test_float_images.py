@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.transfer.float_images import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 IMAGES = [32, 3, 224, 224]
 SIZE = 32 * 3 * 224 * 224 * 4

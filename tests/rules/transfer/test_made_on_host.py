@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import State, Table
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.transfer.made_on_host import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 SHAPE = {"Input Dims": [[64, 10]], "Input type": ["float"]}
 

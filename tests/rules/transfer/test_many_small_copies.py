@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import State
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.transfer.many_small_copies import RULE
-from worlds import judged, run
+from running.one_rule import judged, run
 
 
 def world(*, copies: int = 20, call: float = 100, size: int = 8, direction: str = "HtoD") -> TraceBuilder:

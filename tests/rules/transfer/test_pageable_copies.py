@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, State
-from builders import TraceBuilder
-from clocked import Clocked
+from building.builders import TraceBuilder
+from building.clocked import Clocked
 from rules.transfer.pageable_copies import RULE
+from running.one_rule import judged, run
 from stories.models import layers, perceptron, sent_and_waited
-from worlds import judged, run
 
 MIB = 1024 * 1024
 

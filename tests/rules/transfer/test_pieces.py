@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from analyzer.rule import Rule
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from rules.transfer.exposed_input_copies import RULE as EXPOSED
 from rules.transfer.pageable_copies import RULE as PAGEABLE
-from worlds import judged
+from running.one_rule import judged
 
 
 def world(*, pieces: int, kernels: int, together: bool = False) -> TraceBuilder:

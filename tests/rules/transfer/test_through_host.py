@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from clocked import Clocked
+from building.clocked import Clocked
 from rules.python.python_overhead import RULE
 from rules.transfer.pageable_copies import RULE as PAGEABLE
+from running.one_rule import judged
 from stories.models import NVJET, RELU
-from worlds import judged
 
 SIZE = 8 << 20
 

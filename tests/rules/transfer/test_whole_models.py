@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts import Facts
-from builders import TraceBuilder
-from clocked import Clocked
+from building.builders import TraceBuilder
+from building.clocked import Clocked
 from rules.transfer.exposed_input_copies import RULE as EXPOSED
 from rules.transfer.pageable_copies import RULE as PAGEABLE
+from running.one_rule import judged
 from stories.models import NVJET
-from worlds import judged
 
 
 def world(*, copies: int, sent: int = 4, pinned: bool = True) -> TraceBuilder:

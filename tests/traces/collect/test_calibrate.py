@@ -12,7 +12,7 @@ import pytest
 from analyzer.facts import Facts
 from analyzer.facts.recording.calibration import calibration
 from analyzer.hardware.document import hardware
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from traces.collect.calibrate import calibrate
 from traces.errors import UsageError
 from traces.reader.read import read

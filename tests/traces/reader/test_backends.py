@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from trace_files import read_text
 
-from builders import MAIN, PROCESS, TraceBuilder
+from building.builders import MAIN, PROCESS, TraceBuilder
 from traces.reader.names.vocabulary import Kind, copy_direction, copy_host_memory, event_kind, runtime_kind
 from traces.trace import Trace, UnknownCategory
 

@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.facts.kernels.counters import CLOCK
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from traces.reader.read import read
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from trace_files import SHARED, each_shared, needs_shared, read_text, repaired
 
-from builders import TraceBuilder
-from recorded import trace_of
+from building.builders import TraceBuilder
+from running.recorded import trace_of
 from traces.trace import Capability
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from trace_files import lines, read_text, repaired, sound
 
-from counted_calls import calls_of
+from running.counted_calls import calls_of
 from traces.errors import UnreadableTraceError
 from traces.reader import limits, memory_left
 from traces.reader.input import source

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from trace_files import SHARED, each_shared, needs_shared, read_text, repaired, sound
 
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from traces.errors import UnreadableTraceError
 from traces.reader.read import read
 from traces.trace import Capability, Trace

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from trace_files import dtype_here, each_shared, frames, needs_shared, sound
 
-from builders import TraceBuilder
-from recorded import trace_of
+from building.builders import TraceBuilder
+from running.recorded import trace_of
 from traces.schema import SCHEMA
 from traces.trace import Trace
 

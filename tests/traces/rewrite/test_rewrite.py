@@ -15,7 +15,7 @@ from trace_files import SHARED, each_shared, frames, lines, needs_shared, sound
 
 from analyzer.cli.commands.repair import command as repair
 from analyzer.cli.commands.slim import command as slim
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from traces.errors import UnreadableTraceError, UsageError
 from traces.reader.read import read
 from traces.rewrite.annotated import write_annotated

@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.facts.device.launches import BlockingLaunches, EarlyStarts, lead_median_ns
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 
 
 def test_each_kernel_finds_its_call() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.facts.recording.said_passes import said_pass, said_passes
-from builders import TraceBuilder
-from generation_worlds import DECODING, generating
-from recorded import recorded, trace_of
+from building.builders import TraceBuilder
+from programs.generation import DECODING, generating
+from running.recorded import recorded, trace_of
 
 
 def kinds(builder: TraceBuilder) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.facts.health.symptom import Gravity
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 def world(*, captured: int, launched: int, begun: bool = True) -> Facts:

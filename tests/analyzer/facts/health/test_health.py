@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.facts.health.symptom import Gravity, Symptom
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 from traces.trace import Repair, Trace
 
 

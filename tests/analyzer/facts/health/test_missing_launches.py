@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.facts.health.symptom import Gravity, Symptom
-from builders import AUTOGRAD, MAIN, TraceBuilder
+from building.builders import AUTOGRAD, MAIN, TraceBuilder
 
 
 def world(

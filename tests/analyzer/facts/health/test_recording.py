@@ -13,7 +13,7 @@ from analyzer.facts import Facts
 from analyzer.facts.device.replays import graph_replays
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.steps.faults import first_spin
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 STEP = 1_000
 LAUNCHES = 20

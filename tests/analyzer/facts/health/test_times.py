@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.facts.health.symptom import Gravity, Symptom
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 Event = dict[str, Any]
 

@@ -7,7 +7,7 @@ import pytest
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.facts.health.symptom import Gravity, Symptom
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 def world(

@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
-from builders import MAIN, PROCESS, TraceBuilder
+from building.builders import MAIN, PROCESS, TraceBuilder
 
 
 def world(op: str = "aten::relu", device_type: int | None = None, calls: str | None = None) -> TraceBuilder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analyzer.facts import Facts
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 
 
 def tree() -> Facts:

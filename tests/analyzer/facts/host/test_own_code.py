@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.facts.host.own_code import own_code
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 _PACKAGE = "somepkg/net.py(12): forward"
 _BESIDE = "losses.py(9): loss"

@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.spans.intervals import IntervalSet
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 MS = 1_000_000
 

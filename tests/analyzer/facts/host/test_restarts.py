@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts import Facts
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 @pytest.mark.parametrize("thread", [4242, 4300])

@@ -8,7 +8,7 @@ import pytest
 from analyzer.facts import Facts
 from analyzer.facts.host.stacks import CodeLine, parse_frame, relative
 from analyzer.spans.intervals import IntervalSet
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.facts.host.stacks import CodeLine
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 FUNCTIONS = [{"role": "dataset", "name": "Signals.__getitem__", "file": "data.py", "line": 12}]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 def op_of(builder: TraceBuilder) -> list[str | None]:

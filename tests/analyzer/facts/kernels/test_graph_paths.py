@@ -12,8 +12,8 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.spans.arrays import BoolArray
-from builders import TraceBuilder
-from graph_worlds import FIRST_EDGE, FORK, Node, flow, replays
+from building.builders import TraceBuilder
+from programs.graphs import FIRST_EDGE, FORK, Node, flow, replays
 from rules.evidence import kernel_saving
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from analyzer.facts import Facts
-from builders import ROCM_DEVICE, TraceBuilder
-from recorded import SHARED, needs_shared, trace_of
+from building.builders import ROCM_DEVICE, TraceBuilder
+from running.recorded import SHARED, needs_shared, trace_of
 from traces.reader.read import read
 
 

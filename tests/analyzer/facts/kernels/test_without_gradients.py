@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts import Facts
-from clocked import Clocked
-from sayings import explained
+from building.clocked import Clocked
+from known.sayings import explained
 from stories.models import layers, layers_back, update
 
 

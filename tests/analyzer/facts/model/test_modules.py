@@ -10,8 +10,8 @@ from analyzer.page import modules as page
 from analyzer.report.drawing.flame import flame
 from analyzer.report.html import render as html
 from analyzer.report.text import render as text
-from builders import AUTOGRAD, TraceBuilder
-from hardware_worlds import explained
+from building.builders import AUTOGRAD, TraceBuilder
+from programs.hardware import explained
 
 NODE = "autograd::engine::evaluate_function: "
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from analyzer.facts.recording.frameworks import Frameworks, frameworks
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 def told(**record: Any) -> Frameworks:

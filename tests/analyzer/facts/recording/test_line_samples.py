@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from analyzer.facts.recording.line_samples import training_lines
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 def _row(function: str, ns: int, *, line: int = 16, begins: int = 15, loader: bool = True) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from analyzer.explain import Options
 from analyzer.facts.recording.recorded_totals import RECORDING, recorded_totals
 from analyzer.opening import open_paths
 from analyzer.report import formats
-from odd_changes import absurd_starts, changed, overlap, setting, text
+from building.odd_changes import absurd_starts, changed, overlap, setting, text
 from traces.progress import silent
 from traces.reader.read import read
 

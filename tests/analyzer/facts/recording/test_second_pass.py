@@ -7,7 +7,7 @@ import pytest
 from analyzer.facts import Facts
 from analyzer.facts.host.stacks import CodeLine, Stacks
 from analyzer.facts.recording.second_pass import places
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 def _builder(table: Any) -> TraceBuilder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts.recording.training import trains
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.facts.steps.find import Steps
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 
 
 def steps(builder: TraceBuilder, selected: tuple[int, int] | None = None) -> Steps:

@@ -7,7 +7,7 @@ import pytest
 from analyzer.cause_names import CAUSES
 from analyzer.facts import Facts
 from analyzer.verdict import verdict_of
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 def facts(builder: TraceBuilder) -> Facts:

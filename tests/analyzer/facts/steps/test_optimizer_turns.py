@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts import Facts
-from builders import AUTOGRAD, TraceBuilder
-from updating import TURN, groups
+from building.builders import AUTOGRAD, TraceBuilder
+from programs.updating import TURN, groups
 
 
 def loop(

@@ -11,7 +11,7 @@ import pytest
 from analyzer.facts import Facts
 from analyzer.facts.steps.pre_window_work import left_over
 from analyzer.views.operators import Operators
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 STEP = 20_000
 

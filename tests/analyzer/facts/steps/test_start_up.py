@@ -9,7 +9,7 @@ import pytest
 from analyzer.cause_names import CAUSES
 from analyzer.facts import Facts
 from analyzer.verdict import verdict_of
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 STEP = 10_000
 COMPUTE = 5_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts import Facts
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 
 def facts(builder: TraceBuilder) -> Facts:

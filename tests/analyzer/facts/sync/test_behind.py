@@ -8,8 +8,8 @@ import pytest
 from analyzer.facts import Facts
 from analyzer.facts.sync.behind import Waiting, behind
 from analyzer.spans.intervals import EMPTY, IntervalSet
-from late_hosts import LATE, loading
-from sayings import explained
+from known.sayings import explained
+from programs.late_hosts import LATE, loading
 
 
 def spans(*pairs: tuple[int, int]) -> IntervalSet:

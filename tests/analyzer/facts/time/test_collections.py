@@ -6,12 +6,12 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.finding import State
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 from rules.data_loading.single_process_loader import RULE as SINGLE_PROCESS
 from rules.idle.isolated_gaps import RULE as GAPS
 from rules.python.gc_pauses import RULE
+from running.one_rule import judged, run
 from traces.trace import Capability
-from worlds import judged, run
 
 STEP = 10_000
 PASS = 40_000

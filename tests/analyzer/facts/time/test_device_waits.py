@@ -8,7 +8,7 @@ from analyzer.cause_names import CAUSES
 from analyzer.facts import Facts
 from analyzer.facts.time.device_waits import WORDS
 from analyzer.verdict import verdict_of
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 STEPS = 4
 STEP = 10_000

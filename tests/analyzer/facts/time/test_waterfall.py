@@ -10,7 +10,7 @@ from analyzer.cause_names import CAUSES, DEVICE_CAUSES, IDLE_CAUSES
 from analyzer.facts import Facts
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import EMPTY, IntervalSet
-from builders import AUTOGRAD, TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 
 STEP = 1_000
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recorded import SAMPLES
+from running.recorded import SAMPLES
 from traces.collect.output.files import check_writable, write_atomically
 from traces.errors import UsageError
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from recorded import ROOT
+from running.recorded import ROOT
 
 BEFORE = """
 import gc

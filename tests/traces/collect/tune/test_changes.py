@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fused import fused_on_cpu
+from running.fused import fused_on_cpu
 from traces.collect.tune.run import run
 from traces.collect.tune.trial import Asked, Changes, Ran, Script
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from trace_files import lines, read_text, repaired, sound
 
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 
 STEP_NS = 100_000_000
 Event = dict[str, Any]

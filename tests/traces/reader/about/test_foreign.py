@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from trace_files import lines, read_text, repaired, sound
 
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from traces.errors import UnreadableTraceError
 
 Event = dict[str, Any]

@@ -10,7 +10,7 @@ import pytest
 from trace_files import SHARED_FILES, frames, lines, sound
 
 from analyzer.cli.main import main
-from recorded import trace_of
+from running.recorded import trace_of
 from traces.progress import silent
 from traces.reader.cache import cached, folder
 from traces.reader.decode import document

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from trace_files import read_text
 
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from traces.reader.columns.numbers import LIMIT_US, integers, nanoseconds
 from traces.trace import Trace
 

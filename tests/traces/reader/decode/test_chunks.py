@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from trace_files import SHARED, frames, lines, needs_shared, read_text, repaired, sound
 
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from traces.reader.input import source
 from traces.reader.read import read
 from traces.trace import Trace

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts import Facts
-from builders import TraceBuilder
-from dialects import torch_1_8, torch_1_9
+from building.builders import TraceBuilder
+from building.dialects import torch_1_8, torch_1_9
 from traces.trace import Trace
 
 RANGE = "DistributedDataParallel.forward"

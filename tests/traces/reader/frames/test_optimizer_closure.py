@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts import Facts
-from builders import AUTOGRAD, MAIN, TraceBuilder
+from building.builders import AUTOGRAD, MAIN, TraceBuilder
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 

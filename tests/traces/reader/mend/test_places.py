@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from trace_files import read_text, repaired
 
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from traces.errors import UnreadableTraceError
 from traces.reader.input import source
 from traces.reader.mend.places import Places, offsets

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders import TraceBuilder
+from building.builders import TraceBuilder
 from traces.reader.names.collectives import collective_word
 
 # A kernel of each library as its profiles name it.

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from analyzer.explain import analyse
-from builders import TraceBuilder
-from graph_worlds import replays
+from building.builders import TraceBuilder
+from programs.graphs import replays
 from traces.errors import UnreadableTraceError
 from traces.reader.perfetto.as_json import as_json
 from traces.reader.perfetto.packets import begins, packets

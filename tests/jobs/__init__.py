@@ -1,0 +1,1 @@
+"""Jobs of several ranks, played in true time, and their traces and summaries."""

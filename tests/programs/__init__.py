@@ -1,0 +1,1 @@
+"""Programs as built traces, that tests of several rooms share."""
