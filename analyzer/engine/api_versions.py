@@ -69,6 +69,7 @@ APIS = (
     _api(r"torch\.nn\.attention import .*sdpa_kernel|sdpa_kernel\(", (2, 3)),
     _api(r"flex_attention", (2, 5)),
     _api(r"grouped_mm", (2, 10)),
+    _api(r"torch\.linalg\.eigh", (1, 8)),  # release notes of 1.8
     _api(r"nonzero_static", (2, 1)),
     _api(r"torch\.func\b|torch\.vmap", (2, 0)),
     _api(r"torch\.inference_mode", (1, 9)),  # release notes of 1.9
@@ -80,6 +81,7 @@ APIS = (
     # Memory.
     _api(r"use_reentrant=False", (1, 11)),  # release notes of 1.11
     _api(r"expandable_segments", (2, 1)),  # pytorch#99093
+    _api(r"autograd\.graph\.save_on_cpu", (1, 10)),  # documentation of 1.10; that of 1.9 lacks it
     _api(r"garbage_collection_threshold", (1, 12)),  # documentation of 1.12, notes on CUDA
     # Loading.
     _api(r"in_order=False", (2, 6)),
