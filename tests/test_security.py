@@ -21,6 +21,9 @@ NAMED = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE)
 _WATCHED = """
 import sys
 def seen(event, arguments):
+    # Numpy before 2.3 asks the system for its processor where scipy imports all of it.
+    if event == "subprocess.Popen" and arguments[1] == ["lscpu"]:
+        return
     talks = ("socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo")
     if event.startswith((*talks, "subprocess.", "os.system", "os.exec", "os.posix_spawn")):
         print("FORBIDDEN", event, arguments, file=sys.stderr)

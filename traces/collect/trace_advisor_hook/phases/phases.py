@@ -15,6 +15,7 @@ from ..steps.step_times import middle, usual_step, wait_for_devices
 from ..surroundings.core_wait import CoreWait
 from ..surroundings.machine import difference, usage
 from ..surroundings.python_loop import described, time_loop
+from .stacks import stacks_are_safe
 from .torchs_warning import without_torchs_warning
 
 # Left out after the recorded steps, for caches and allocator to settle.
@@ -180,7 +181,7 @@ class Phases:
             on_trace_ready=self.export,
             # Of ranks they tell a slower device from more work.
             record_shapes=shapes or world()[1] > 1,
-            with_stack=stacks,
+            with_stack=stacks and stacks_are_safe(),
         )
         self.profiler.step_num = first
         # Before the warm-up: a device that it leaves without work is busy again when recording begins.
