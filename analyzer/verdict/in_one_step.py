@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import msgspec
+import numpy as np
 
 from analyzer.analysis import Verdict
 from analyzer.units import share
@@ -34,9 +35,13 @@ def in_one_step(case: Case, said: Verdict) -> Verdict:
     lost = per_step[[cause for cause in causes if cause in per_step]].sum(axis=1)
     if not lost.sum() or lost.max() < _MOST * lost.sum():
         return said
-    number = lost.idxmax()
-    others = per_step.drop(index=number)
-    total, useful = int(others.to_numpy().sum()), int(others["compute"].sum()) if "compute" in others else 0
+    # By its place: numbers may come twice.
+    place = int(lost.to_numpy().argmax())
+    others = np.arange(len(per_step)) != place
+    total, useful = int(per_step.to_numpy()[others].sum()), int(per_step["compute"].to_numpy()[others].sum())
+    if not total:
+        return said
+    number = per_step.index[place]
     noun = facts.steps.noun
     text = (
         f" Nearly all of this loss is in {noun} {number}, one of {facts.steps.count}; the others compute for "
