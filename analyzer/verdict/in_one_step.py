@@ -32,7 +32,7 @@ def in_one_step(case: Case, said: Verdict) -> Verdict:
     if not causes or facts.steps.count < _MIN_STEPS or _COUNTS.search(said.text):
         return said
     per_step = facts.time.step_causes
-    lost = per_step[[cause for cause in causes if cause in per_step]].sum(axis=1)
+    lost = per_step[list(causes)].sum(axis=1)
     if not lost.sum() or lost.max() < _MOST * lost.sum():
         return said
     # By its place: numbers may come twice.

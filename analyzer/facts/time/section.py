@@ -159,7 +159,7 @@ class TimeFacts(Section):
 
     @fact
     def stalled_ops(self) -> StalledOps:
-        """Short ops that stood still, as they do where other programs have the core."""
+        """Ops that took far longer than in other steps, as they do where other programs have the core."""
         return stalled_ops(self._steps, self._host)
 
     def known_activity(self, time: IntervalSet) -> str | None:
