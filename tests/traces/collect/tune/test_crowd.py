@@ -31,10 +31,11 @@ def busy(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         pass
-if "thread" in sys.argv:
-    threading.Thread(target=busy, args=(60,), daemon=True).start()
 model = torch.nn.Linear(4, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+# Behind the optimizer, which imports thousands of files: at each of them the import waits for the thread's turn.
+if "thread" in sys.argv:
+    threading.Thread(target=busy, args=(float("inf"),), daemon=True).start()
 print("begins", flush=True)
 for (batch,) in DataLoader(TensorDataset(torch.ones(400, 4)), batch_size=1, num_workers=int("worker" in sys.argv)):
     busy(0.01)
