@@ -42,7 +42,7 @@ def record(
         wait: Steps that run first: they hold the start-up costs.
         warmup: Steps the profiler runs without keeping events.
         active: Steps to record; None for 24, fewer where they are long: what a second holds, at least 6.
-        stacks: Record Python frames: shows where, slows the steps down.
+        stacks: Record Python frames: shows where, slows the steps down. On Python 3.13 torch before 2.7 records none.
         shapes: Record the shapes and types of operator inputs.
         loader: The DataLoader of the loop; its arguments make the advice exact.
         device: Where the loop runs; None for CUDA where there is a device.

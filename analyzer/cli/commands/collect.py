@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from analyzer.cli.streams.progress import ProgressLine
 from analyzer.units import rate
 from traces.collect.reference.config import DEVICES, MODELS, CollectConfig, default_of, help_for
+from traces.collect.trace_advisor_hook.phases.stacks import LEFT_OUT
 from traces.errors import UntrustedTraceError, UsageError
 
 if TYPE_CHECKING:
@@ -198,6 +199,8 @@ def _tell(recording: Recording) -> None:
     click.echo("advisor: " + summary(recording.path, recording.events, recording.steps, recording.bytes), err=True)
     if recording.path.suffix != ".gz" and recording.bytes >= _LARGE_BYTES:
         click.echo(f"advisor: note: -o {recording.path.name}.gz writes it compressed: about a tenth of that", err=True)
+    if recording.stacks_left_out:
+        click.echo(f"advisor: note: {LEFT_OUT}", err=True)
     if recording.source == "loader":
         click.echo("advisor: note: no optimizer stepped, steps are taken from the DataLoader's batches", err=True)
     elif recording.source == "time":

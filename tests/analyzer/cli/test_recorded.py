@@ -41,3 +41,15 @@ def test_a_large_file_may_be_compressed(capsys, monkeypatch, name, size, hint):
     )
     assert main(["collect", "train.py"]) == 0
     assert ("note: -o t.json.gz writes it compressed" in capsys.readouterr().err) is hint
+
+
+@pytest.mark.parametrize("left_out", [True, False])
+def test_stacks_that_were_asked_for_and_are_none_are_told(capsys, monkeypatch, left_out):
+    from traces.collect.script.session import Recording, ScriptResult, Verdict
+
+    made = Recording(Path("t.json"), 9, 6, 99, "optimizer", None, None, Verdict(usable=True), stacks_left_out=left_out)
+    monkeypatch.setattr(
+        "traces.collect.script.session.collect_script", lambda config, judge: ScriptResult(recordings=[made])
+    )
+    assert main(["collect", "--stacks", "train.py"]) == 0
+    assert ("note: no stacks are recorded: torch before 2.7" in capsys.readouterr().err) is left_out

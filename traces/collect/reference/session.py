@@ -32,6 +32,7 @@ from traces.collect.reference.loop import EpochLoss, Training, train
 from traces.collect.reference.models import build_model
 from traces.collect.reference.result import CollectResult, Progress, Say
 from traces.collect.trace_advisor_hook.loader.batches import BatchLook
+from traces.collect.trace_advisor_hook.phases.stacks import LEFT_OUT, stacks_are_safe
 from traces.errors import UsageError
 from traces.leftovers import scratch_folder
 
@@ -103,6 +104,8 @@ def _notes(config: CollectConfig, device: torch.device) -> Iterator[str]:
     cores = usable_cores()
     if config.num_workers > cores:
         yield f"Note: {config.num_workers} workers share {cores} cores with the training."
+    if config.stacks and not stacks_are_safe():
+        yield f"Note: {LEFT_OUT}."
     if config.warmup == 0:
         yield "Note: without warm-up the first recorded step holds the profiler's own start."
 

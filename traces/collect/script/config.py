@@ -111,6 +111,7 @@ class Recording:
         unprofiled_step_ns: Median step with it off; None where the script ended before.
         verdict: The grading's.
         full: Whether it holds as many steps as a recording needs: the script's end did not cut it short.
+        stacks_left_out: Whether stacks were asked for that the script's torch cannot record.
     """
 
     path: Path
@@ -122,6 +123,7 @@ class Recording:
     unprofiled_step_ns: int | None
     verdict: Verdict
     full: bool = True
+    stacks_left_out: bool = False
 
     @property
     def worth(self) -> tuple[int, bool, bool, bool, int]:

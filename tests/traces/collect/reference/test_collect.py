@@ -108,6 +108,17 @@ def test_workers_and_their_notes(tmp_path: Path, digits_dir: Path, monkeypatch: 
     ]
 
 
+def test_stacks_that_torch_cannot_record_are_told(
+    tmp_path: Path, digits_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for user in ("reference.session", "trace_advisor_hook.phases.phases"):
+        monkeypatch.setattr(f"traces.collect.{user}.stacks_are_safe", lambda: False)
+    said: list[str] = []
+    result = collect(_config(tmp_path, digits_dir, stacks=True, active=1), say=said.append)
+    assert "python_function" not in result.path.read_text()
+    assert "Note: no stacks are recorded: torch before 2.7" in said[0]
+
+
 def test_steps_that_end_with_the_schedule_leave_none_to_time(tmp_path: Path, digits_dir: Path) -> None:
     result = collect(_config(tmp_path, digits_dir, steps=6))
     assert (result.steps, result.unprofiled_step_ns) == (3, None)

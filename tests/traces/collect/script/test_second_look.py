@@ -18,7 +18,7 @@ def _look(folder: Path, retries: int, steps: int, world_size: int = 1) -> None:
     status = {
         "pid": 7, "rank": 0 if world_size > 1 else None, "world_size": world_size, "source": "optimizer", "problem": "",
         "counts": {"optimizer": 40}, "recorded": "raw-7.json", "recorded_steps": steps, "complete": True,
-        "evidence": False, "torch": True, "retries": retries, "first_step": 0, "advisor": timing,
+        "evidence": False, "torch": True, "retries": retries, "stacks_left_out": False, "first_step": 0, "advisor": timing,
         "steps": 40, "run": {"steps": 40, "between": {"places": [], "usual": {"places": []}}}, "lines": None,
     }  # fmt: skip
     (folder / "status-7.json").write_text(json.dumps(status))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 
 from traces.collect.trace_advisor_hook.phases.stacks import stacks_are_safe
+from traces.collect.trace_advisor_hook.watcher import Watcher
 
 
 @pytest.mark.parametrize(
@@ -25,3 +29,20 @@ def test_torch_before_2_7_records_no_stacks_on_python_3_13(
     monkeypatch.setattr(sys, "version_info", (*python, 0))
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(__version__=torch))
     assert stacks_are_safe() is safe
+
+
+@pytest.mark.parametrize(("asked", "safe"), [(True, False), (True, True), (False, False)])
+def test_the_parent_hears_that_stacks_were_left_out(
+    asked: bool, safe: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    made = MagicMock()
+    monkeypatch.setattr("traces.collect.trace_advisor_hook.phases.phases.stacks_are_safe", lambda: safe)
+    monkeypatch.setattr(torch.profiler, "profile", made)
+    watcher = Watcher({"wait": 1, "folder": str(tmp_path), "warmup": 1, "stacks": asked, "shapes": False})
+    watcher.start_profiler(1, asked, shapes=False)
+    watcher.collections.stop()
+    watcher.tell()
+    assert made.call_args.kwargs["with_stack"] is (asked and safe)
+    (status,) = tmp_path.glob("status-*.json")
+    assert json.loads(status.read_text())["stacks_left_out"] is (asked and not safe)

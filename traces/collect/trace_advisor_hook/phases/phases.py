@@ -42,6 +42,8 @@ class Phases:
         self.source = ""
         # Steps of this loop so far, whatever became of them: the same number on every rank.
         self.taken = 0
+        # Whether stacks were asked for that this torch cannot record.
+        self.stacks_left_out = False
         self.reset()
 
     def reset(self) -> None:
@@ -172,6 +174,7 @@ class Phases:
         devices = [getattr(kinds, name.upper()) for name in self.devices() if hasattr(kinds, name.upper())]
         action = torch.profiler.ProfilerAction
         schedule = None
+        self.stacks_left_out = stacks and not stacks_are_safe()
         first = self.first_mark()
         if warmup is not None:
             schedule = lambda step: action.WARMUP if max(step - first, 0) < warmup else action.RECORD  # noqa: E731
@@ -181,7 +184,7 @@ class Phases:
             on_trace_ready=self.export,
             # Of ranks they tell a slower device from more work.
             record_shapes=shapes or world()[1] > 1,
-            with_stack=stacks and stacks_are_safe(),
+            with_stack=stacks and not self.stacks_left_out,
         )
         self.profiler.step_num = first
         # Before the warm-up: a device that it leaves without work is busy again when recording begins.

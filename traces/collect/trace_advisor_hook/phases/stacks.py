@@ -5,6 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+# What is said to who asked for them.
+LEFT_OUT = (
+    "no stacks are recorded: torch before 2.7 ends Python 3.13 by a segmentation fault there; use torch 2.7 or newer"
+)
+
 
 def stacks_are_safe() -> bool:
     """Whether the profiler of this torch survives Python's frames.
