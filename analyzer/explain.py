@@ -6,12 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from analyzer.analysis import Analysis
+from analyzer.analysis.first_look import TakesFirstLook
 from analyzer.assemble import assemble
+from analyzer.assemble.first_look import first_look
 from analyzer.engine import RULE_SECONDS, judge, run_rules
 from analyzer.engine.plugins import RULE_GROUP, load_rules
 from analyzer.engine.trust import grade
 from analyzer.explained import Explained
 from analyzer.facts import Facts
+from analyzer.facts.isolation import attempt
 from analyzer.hta.deepen import deepen
 from analyzer.options import Options
 from analyzer.rule import Rule
@@ -68,14 +71,13 @@ def explain_facts(
     tell: Progress = progress or silent
     tell("measuring", 0, 1)
     _check_steps(facts, options)
+    _show_first(facts, progress)
     trust = grade(facts)
     rules = load_rules() if rules is None else rules
-    tell("checking", 0, len(rules))
     disabled = _disabled(rules, options)
     seconds = options.rule_seconds or RULE_SECONDS
-    runs = run_rules(facts, rules, trust, disabled=disabled, limits=options.limits, seconds=seconds)
+    runs = run_rules(facts, rules, trust, disabled=disabled, limits=options.limits, seconds=seconds, progress=tell)
     judged = judge(facts, runs, trust, options.calibrated)
-    tell("checking", len(rules), len(rules))
     analysis = assemble(facts, trust, runs, judged, options.accepted)
     if options.deep:
         tell("looking deeper", 0, 1)
@@ -83,6 +85,15 @@ def explain_facts(
     claims = {item.identity: item.finding.saving.claims for item in judged if not item.explained_by}
     savings = {item.identity: item.finding.saving for item in judged}
     return Explained(analysis, facts, claims if analysis.findings else {}, savings)
+
+
+def _show_first(facts: Facts, watcher: object) -> None:
+    """What is known already, for a watcher who takes it; the document is made of the same figures, so little is lost by it."""
+    if not isinstance(watcher, TakesFirstLook):
+        return
+    look = attempt(lambda: first_look(facts), None)
+    if look is not None:
+        watcher.look_first(look)
 
 
 def _disabled(rules: tuple[Rule, ...], options: Options) -> frozenset[str]:

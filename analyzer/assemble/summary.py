@@ -30,8 +30,7 @@ def summary(
     facts: Facts, trust: TrustGrade, runs: Sequence[RuleRun], judged: Sequence[Judged], representative: DrawnStep | None
 ) -> doc.Summary:
     """The verdict, the steps in numbers and the waterfall of each device."""
-    totals = {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES}
-    durations = facts.steps.used["dur_ns"].to_numpy()
+    totals = cause_totals(facts)
     unprofiled = facts.trace.meta.advisor.get("unprofiled_step_ns")
     reachable, expected = reachable_ns(facts, judged), reachable_ns(facts, judged, usual=True)
     kinds = {item.finding.saving.kind for item in with_card(judged)}
@@ -44,16 +43,14 @@ def summary(
             ),
             _UNKNOWN,
         ),
-        step_ns=_step_times(durations),
+        step_ns=step_times(facts),
         unprofiled_step_ns=unprofiled if isinstance(unprofiled, int) else None,
         reachable_step_ns=reachable,
         reachable_kind="estimate" if Figure.ESTIMATE in kinds else "bound",
         expected_step_ns=expected if expected != reachable else None,
         window_ns=facts.steps.total_ns,
         used_steps=facts.steps.count,
-        gpu_busy_ratio=facts.steps.ratio((facts.steps.window & facts.device.main.busy).total_ns)
-        if facts.device.main
-        else None,
+        gpu_busy_ratio=busy_ratio(facts),
         compute_ratio=facts.steps.ratio(totals["compute"]),
         launch_lead_ns_median=attempt(lambda: facts.time.lead_ns, None),
         representative_step=representative.number if representative is not None else None,
@@ -63,7 +60,20 @@ def summary(
     )
 
 
-def _step_times(durations: Int64Array) -> doc.StepTimes:
+def cause_totals(facts: Facts) -> dict[str, int]:
+    """What each cause owns of the used steps together, nanoseconds."""
+    return {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES}
+
+
+def busy_ratio(facts: Facts) -> float | None:
+    """Share of the used steps in which the device that is looked at works; None without one."""
+    device = facts.device.main
+    return facts.steps.ratio((facts.steps.window & device.busy).total_ns) if device else None
+
+
+def step_times(facts: Facts) -> doc.StepTimes:
+    """How long the used steps take; 0 without any."""
+    durations: Int64Array = facts.steps.used["dur_ns"].to_numpy()
     if not len(durations):
         return doc.StepTimes(mean=0, median=0, p95=0, min=0, max=0)
     return doc.StepTimes(

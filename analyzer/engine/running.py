@@ -16,12 +16,14 @@ from analyzer.finding import Finding, Outcome, State
 from analyzer.rule import Rule
 from analyzer.spans.intervals import IntervalSet
 from analyzer.step_words import in_words
+from traces.progress import Progress, silent
 from traces.trace import Capability
 
 # Room for a large trace on a machine that is busy with other work (`tests/bench/all_rules.py` measures all rules together). What
 # does not come back by then is taken for hung.
 RULE_SECONDS = 120.0
 _OURS = "rules"
+CHECKING = "checking"
 # How the reason begins of a rule that is not ours.
 STRANGE = "in the package "
 
@@ -43,6 +45,7 @@ def run_rules(
     disabled: frozenset[str] = frozenset(),
     limits: Mapping[str, Mapping[str, float]] | None = None,
     seconds: float = RULE_SECONDS,
+    progress: Progress = silent,
 ) -> tuple[RuleRun, ...]:
     """Runs every rule; one that crashes, ends the program or does not come back is reported and never takes the others down.
 
@@ -55,6 +58,7 @@ def run_rules(
         disabled: Codes not to run.
         limits: Thresholds by rule code that replace the defaults.
         seconds: How long one rule may take.
+        progress: Told (`checking`, rules done, all rules); raise from it to cancel.
 
     Returns:
         One answer per rule, in the order of the catalogue.
@@ -68,7 +72,8 @@ def run_rules(
     apart: dict[str, Facts] = {}
     before = speaking_before(rules)
     with Caller[tuple[Finding | Outcome, ...]](seconds) as caller:
-        for place in in_order(rules):
+        for done, place in enumerate(in_order(rules)):
+            progress(CHECKING, done, len(rules))
             rule = rules[place]
             package = package_of(rule)
             if package and package not in apart:
@@ -78,6 +83,7 @@ def run_rules(
             seen = apart.get(package, facts)
             runs[place] = _skipped(facts, rule, trust, disabled) or _run(seen, rule, own, claimed, caller)
             found[place] = runs[place].findings
+    progress(CHECKING, len(rules), len(rules))
     return tuple(runs[place] for place in range(len(rules)))
 
 

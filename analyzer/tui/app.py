@@ -20,7 +20,7 @@ from analyzer.tui.navigation.views import Views
 from analyzer.tui.screens.loading import LoadingScreen
 from analyzer.tui.work.deeper import Deeper
 from analyzer.tui.work.job import Job, bug, job_for
-from analyzer.tui.work.messages import Failed, Progressed
+from analyzer.tui.work.messages import Failed, FirstLooked, Progressed
 from analyzer.tui.work.tidying import collecting_when_quiet
 from traces.ending import BY_SIGNAL
 
@@ -97,6 +97,11 @@ class AdvisorApp(Views, SwitchingApp[int]):
         """Show how far it is."""
         if isinstance(self.screen, LoadingScreen):
             self.screen.progressed(message)
+
+    def on_first_looked(self, message: FirstLooked) -> None:
+        """Show what is known so far."""
+        if isinstance(self.screen, LoadingScreen):
+            self.screen.looked_first(message)
 
     def on_failed(self, message: Failed) -> None:
         """Say what is wrong."""

@@ -2,13 +2,14 @@
 
     python tests/bench/screen.py [TRACE] [--repeat 5] [--megabytes 417] [--kind small] [--size 120x40]
 
-First screen: from the start of the process until the pane says which trace is read. Answer: until its findings are there,
-and how much of that came after the trace was read. Looking deeper: from the answer until that has ended, in the first run,
-which fills the bytecode cache and counts for nothing else; the others stop it with x, from the key until the screen says so.
+First screen: from the start of the process until the pane says which trace is read. First look: until the step and where its
+time goes are there, while the rules still run. Answer: until its findings are there. Of both also how much came after the
+trace was read. Looking deeper: from the answer until that has ended, in the first run, which fills the bytecode cache and
+counts for nothing else; the others stop it with x, from the key until the screen says so.
 Keys: from the key until the first bytes of the changed screen come back (`first`), and until nothing follows for a quarter
 of a second (`whole`: a table may fill in later). Medians over the runs, and the fastest and slowest. On a shared machine
-those say as much of the others as of the program: `CPU` is what its main thread computed until the first bytes, the least of
-the runs (Linux only).
+those say as much of the others as of the program: `CPU` is what its main thread computed until the first bytes (up to the
+answer all its threads), the least of the runs (Linux only).
 Without a trace it is the recorded 35 MB one where it lies beside the repository, else the largest sample; --megabytes makes
 one of about this size, of many small events (417 MB are 1.7 million) or of the recorded ones repeated (470 MB are a million).
 """
@@ -36,7 +37,7 @@ from made_files import KINDS, ROOT, SHARED
 
 PROGRAM = "import sys; from analyzer.cli.main import main; sys.exit(main())"
 # What is waited for: the loading screen, and then the keys under the answer.
-LOADING, ANSWER = b"Reading ", b"Operators"
+LOADING, FIRST_LOOK, ANSWER = b"Reading ", b"not judged yet", b"Operators"
 # The first stage that is done is reading; the list's title says what goes on behind the answer.
 READ, DEEPER, STOP = "\N{CHECK MARK}".encode(), b"looking deeper", "x"
 QUIET_SECONDS, PATIENCE_SECONDS = 0.25, 600.0
@@ -116,10 +117,12 @@ class Screen:
             last = time.perf_counter()
         return last
 
-    def computed(self) -> float:
-        """Seconds of CPU that the main thread took so far; 0 where the system does not say."""
+    def computed(self, *, of_all_threads: bool = False) -> float:
+        """Seconds of CPU that the main thread, or the whole process, took so far; 0 where the system does not say."""
         try:
-            return int(self._clock.read_text().split()[0]) / 1e9
+            if not of_all_threads:
+                return int(self._clock.read_text().split()[0]) / 1e9
+            return sum(int(one.read_text().split()[0]) for one in self._clock.parent.glob("task/*/schedstat")) / 1e9
         except (OSError, ValueError, IndexError):
             return 0.0
 
@@ -199,11 +202,17 @@ def one_run(trace: Path, size: tuple[int, int], bytecode: str) -> list[tuple[str
     screen = Screen(trace, size, bytecode)
     try:
         found = []
-        for name, words in (("first screen", LOADING), ("trace read", READ), ("answer", ANSWER)):
+        for name, words in (
+            ("first screen", LOADING),
+            ("trace read", READ),
+            ("first look", FIRST_LOOK),
+            ("answer", ANSWER),
+        ):
             took = screen.wait(words)
-            found.append((name, took, took, screen.computed()))
-        after = found[-1][1] - found[-2][1]
-        found.append(("answer, after reading", after, after, found[-1][3] - found[-2][3]))
+            found.append((name, took, took, screen.computed(of_all_threads=True)))
+        read = found[1]
+        for name, took, _, computed in found[2:4]:
+            found.append((f"{name}, after reading", took - read[1], took - read[1], computed - read[3]))
         # What is looked for after the answer would be in the way of what is measured.
         found.append(("Looking deeper: stop", *(screen.press(STOP) if screen.shows(DEEPER) else (0.0, 0.0, 0.0))))
         screen.settle(2.0)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from analyzer.analysis import Analysis, StepRow
+from analyzer.analysis import Analysis, CauseTime, StepRow
 from analyzer.cause_names import Cause
 from analyzer.page.words.vocabulary import CAUSES, meaning
 from analyzer.units import duration
@@ -41,24 +42,38 @@ class Part:
 def parts(analysis: Analysis) -> tuple[Part, ...]:
     """The causes that own any time, work of the device first; the order of the bar. They add up to the mean step."""
     summary = analysis.summary
-    on_device = summary.gpu_busy_ratio is not None
+    return parts_of(summary.waterfall, summary.used_steps, on_device=summary.gpu_busy_ratio is not None)
+
+
+def parts_of(waterfall: Iterable[CauseTime], used_steps: int, *, on_device: bool) -> tuple[Part, ...]:
+    """The same of a waterfall alone.
+
+    Args:
+        waterfall: What the causes own of all used steps.
+        used_steps: How many those are.
+        on_device: Whether a device was recorded.
+    """
     return tuple(
         Part(
             part.cause,
             CAUSES[part.cause],
-            part.ns / max(summary.used_steps, 1),
+            part.ns / max(used_steps, 1),
             part.ratio,
             meaning(part.cause, on_device),
         )
-        for part in summary.waterfall
+        for part in waterfall
         if part.ns > 0
     )
 
 
 def by_size(analysis: Analysis) -> tuple[Part, ...]:
     """The same, the largest first; the order of the legend. What nobody would see in the bar, as 1 ns, has no row."""
-    found = sorted(parts(analysis), key=lambda part: -part.ns)
-    return tuple(part for part in found if part.ratio >= _LEAST_RATIO)
+    return largest_first(parts(analysis))
+
+
+def largest_first(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Those that anybody would see, the largest first."""
+    return tuple(part for part in sorted(parts, key=lambda part: -part.ns) if part.ratio >= _LEAST_RATIO)
 
 
 def slow_steps(analysis: Analysis) -> list[StepRow]:

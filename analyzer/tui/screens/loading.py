@@ -1,4 +1,4 @@
-"""While the trace is read: stages, a bar, the time so far, and how to stop."""
+"""While the trace is read: stages, a bar, the time so far, how to stop; once it is read, what is known before the rules ran."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from textual.containers import Container
 
 from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.screens.sized import SizedScreen
+from analyzer.tui.widgets.first_look import FirstLookBox
 from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.progress import Progress
-from analyzer.tui.work.messages import CancelWanted, Progressed
+from analyzer.tui.work.messages import CancelWanted, FirstLooked, Progressed
 
 # Sooner than this nothing is shown: a flash would only disturb. To start Python and import takes as long again.
 SILENT_SECONDS = 0.15
@@ -36,6 +37,7 @@ class LoadingScreen(SizedScreen[None]):
         """The progress and its key."""
         with Container(classes="stage"):
             yield Progress(self._trace_name, self._glyphs)
+            yield FirstLookBox(self._glyphs)
         yield KeyBar(palette=False)
 
     def on_mount(self) -> None:
@@ -45,6 +47,10 @@ class LoadingScreen(SizedScreen[None]):
     def progressed(self, message: Progressed) -> None:
         """Show the new state."""
         self.query_one(Progress).advance(message.stage, message.done, message.total)
+
+    def looked_first(self, message: FirstLooked) -> None:
+        """Show what is known already."""
+        self.query_one(FirstLookBox).show(message.look)
 
     def action_cancel(self) -> None:
         """Stop the analysis."""

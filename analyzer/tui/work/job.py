@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,22 +13,68 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from analyzer.tui.answer.opened import Opened, Since
-from analyzer.tui.work.messages import Analysed, Failed, Progressed, Stopped
+from analyzer.tui.work.messages import Analysed, Failed, FirstLooked, Progressed, Stopped
 from traces.errors import AdvisorError, UnreadableTraceError
 
 if TYPE_CHECKING:
+    from analyzer.analysis.first_look import FirstLook
     from analyzer.compare.comparison import Comparison
     from analyzer.compare.snapshot import Snapshot
     from analyzer.explain import Explained, Options
     from analyzer.job.engines import Engine
     from traces.reader.parallel.ahead import Ahead
 
-Report = Callable[[str, int, int], None]
-Analyse = Callable[[Report], Opened]
+# Of one stage the screen is told no oftener: it is drawn by a thread that shares the interpreter with the analysis.
+_PAUSE_S = 0.1
 
 
 class Cancelled(Exception):
     """Raised inside the analysis, through its progress callback, when the reader gives up."""
+
+
+class Report:
+    """Tells the screen where the analysis is; a progress (`traces.progress`) that takes a first look too.
+
+    Args:
+        post: Where messages go.
+        wanted: Whether anybody still waits.
+    """
+
+    def __init__(self, post: Callable[[Message], object], wanted: Callable[[], bool]) -> None:
+        self._post, self._wanted = post, wanted
+        self._stage, self._told = "", 0.0
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """The analysis is at `done` of `total` of a stage.
+
+        Raises:
+            Cancelled: Nobody waits.
+        """
+        self._go_on()
+        now = time.monotonic()
+        if stage != self._stage or done >= total or now - self._told >= _PAUSE_S:
+            self._stage, self._told = stage, now
+            self._post(Progressed(stage, done, total))
+
+    def look_first(self, look: FirstLook) -> None:
+        """Show what is known before the rules run.
+
+        Raises:
+            Cancelled: Nobody waits.
+        """
+        self._go_on()
+        self._post(FirstLooked(look))
+
+    def only_stages(self, stage: str, done: int, total: int) -> None:
+        """As the report, of a trace that is not the one to be shown."""
+        self(stage, done, total)
+
+    def _go_on(self) -> None:
+        if not self._wanted():
+            raise Cancelled
+
+
+Analyse = Callable[[Report], Opened]
 
 
 class Job:
@@ -43,12 +90,7 @@ class Job:
 
     def run(self, post: Callable[[Message], object]) -> None:
         """Analyse; progress and outcome go to `post`. A bug of ours is raised."""
-
-        def report(stage: str, done: int, total: int) -> None:
-            if self._cancel.is_set():
-                raise Cancelled
-            post(Progressed(stage, done, total))
-
+        report = Report(post, lambda: not self._cancel.is_set())
         try:
             post(Analysed(self._analyse(report)))
         except Cancelled:
@@ -102,7 +144,7 @@ def job_for(
             return Opened(explained, paths=_places(paths, explained), deep=options.deep)
         from analyzer.compare.runs import runs_before, short_name
 
-        before = runs_before(baseline, options, report)
+        before = runs_before(baseline, options, report.only_stages)
         explained = open_paths(paths, options, report, ahead, engine=asked()).explained
         report("comparing", 0, 1)
         since = tuple(Since(short_name(baseline), one) for one in _compared(before, explained))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from analyzer.analysis import Analysis, FindingDocument
+from analyzer.analysis.first_look import FirstLook
 from traces.errors import AdvisorError
 
 if TYPE_CHECKING:
@@ -21,6 +22,13 @@ class Progressed(Message):
     stage: str
     done: int
     total: int
+
+
+@dataclass
+class FirstLooked(Message):
+    """The trace is read and measured; rules have yet to run."""
+
+    look: FirstLook
 
 
 @dataclass
