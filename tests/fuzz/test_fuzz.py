@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -57,3 +60,23 @@ def test_a_broken_property_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("analyzer.facts.kernels.section.attention", fail)
     with pytest.raises(AssertionError, match="attention"):
         properties.Watch().check(path, 1)
+
+
+# What stands in for atheris, for which not every Python has a wheel: it tells what was imported before it could look into it.
+_ATHERIS = """
+import contextlib, sys
+@contextlib.contextmanager
+def instrument_imports(include):
+    print("before", sorted(name for name in sys.modules if name.split(".")[0] in include))
+    yield
+    print("then", *(f"{name}.{part}" in sys.modules for name, part in zip(include, ("reader", "facts", "data_loading"))))
+"""
+
+
+def test_coverage_is_taken_of_all_that_reads_and_explains(tmp_path: Path) -> None:
+    (tmp_path / "atheris.py").write_text(_ATHERIS)
+    found = os.pathsep.join(map(str, (tmp_path, HERE, HERE.parent, HERE.parents[1])))
+    done = subprocess.run(
+        [sys.executable, "-c", "import guided"], env=os.environ | {"PYTHONPATH": found}, capture_output=True, text=True, check=True
+    )  # fmt: skip
+    assert done.stdout.splitlines() == ["before []", "then True True True"]
