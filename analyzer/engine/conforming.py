@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -82,9 +83,8 @@ def _conforming(item: object) -> Finding | Outcome:
         return item
     if not isinstance(item, Finding) or not isinstance(item.saving, Saving):
         raise TypeError(f"the rule gave a {type(item).__name__} that is no finding")
-    for field in msgspec.structs.fields(Finding):
-        if field.name not in _PARTS:
-            _check(getattr(item, field.name), field.type, field.name)
+    for name, declared in _plain_fields():
+        _check(getattr(item, name), declared, name)
     _check_saving(item.saving)
     if not isinstance(item.evidence, tuple):
         raise TypeError("the rule's finding has the wrong type in `evidence`: no tuple")
@@ -93,6 +93,12 @@ def _conforming(item: object) -> Finding | Outcome:
             raise TypeError(f"the rule's finding has the wrong type in `evidence[{number}]`: no Bars, Series or Table")
         _check(piece, type(piece), f"evidence[{number}]")
     return item
+
+
+@functools.cache
+def _plain_fields() -> tuple[tuple[str, Any], ...]:
+    """Fields of a finding that are looked at as they are, with their types; what annotations mean is worked out once."""
+    return tuple((field.name, field.type) for field in msgspec.structs.fields(Finding) if field.name not in _PARTS)
 
 
 def _check_saving(saving: Saving) -> None:

@@ -55,6 +55,8 @@ def expected(saving: Saving, *, usual: bool) -> bool:
 
 def _together_ns(parts: Sequence[Shortened]) -> float:
     """What goes of the kernels' time: of one way the most, of several ways each takes its share of what the others leave."""
+    if len(parts) == 1:
+        return parts[0].spans.total_ns * min(parts[0].ratio, 1.0)
     edges = distinct(np.concatenate([EMPTY.start_ns, *(edge for one in parts for edge in _edges(one.spans))]))
     if len(edges) < 2:
         return 0.0

@@ -18,7 +18,7 @@ from analyzer.hardware.other_ops import of_calls, of_kernels
 from analyzer.hardware.work import FORMULAS, PRODUCTS, work_of
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.columns import present
-from analyzer.spans.grouping import distinct_columns
+from analyzer.spans.grouping import distinct_columns, sums_by
 from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.spans.open_spans import NONE
 
@@ -87,6 +87,36 @@ class Operators(msgspec.Struct, frozen=True, eq=False):
         return np.isin(self.of_kernel, places)
 
 
+class _Formats(msgspec.Struct, frozen=True, eq=False):
+    """Kernels whose names state a number format.
+
+    Args:
+        op: Row of the op that each belongs to, shape (kernels,).
+        kind: Place of its format in `names`, likewise.
+        time: Its duration, likewise.
+        names: All formats.
+    """
+
+    op: Int64Array
+    kind: Int64Array
+    time: Int64Array
+    names: list[str]
+
+    def by_group(self, group: Int64Array, groups: int) -> list[dict[str, int]]:
+        """The formats of each group of ops, with their time, nanoseconds.
+
+        Args:
+            group: Of each kernel's op, shape (kernels,).
+            groups: How many there are.
+        """
+        found: list[dict[str, int]] = [{} for _ in range(groups)]
+        many = max(len(self.names), 1)
+        calls, spent = sums_by(group * many + self.kind, self.time, groups * many)
+        for code in np.flatnonzero(calls).tolist():
+            found[code // many][self.names[code % many]] = int(spent[code])
+        return found
+
+
 def operators(facts: Facts) -> Operators:
     """The operators of the used steps; measured once."""
     return facts.once("hardware.operators", lambda: _operators(facts))
@@ -104,7 +134,7 @@ def _operators(facts: Facts) -> Operators:
         perhaps = pick(facts.kernels.not_computed.perhaps & tree.named(PRODUCTS.__contains__), rows)
         perhaps_computed, rows, time = int(perhaps.sum()), rows[~perhaps], time[~perhaps]
         owner = np.empty(0, dtype=np.int64)
-        formats = pd.DataFrame({"op": np.empty(0, dtype=np.int64), "format": [], "dur_ns": []})
+        formats = _Formats(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [])
     else:
         frame = facts.kernels.named.frame
         owner = pick_row(tree.nearest(counted), frame["op"].to_numpy())
@@ -114,10 +144,9 @@ def _operators(facts: Facts) -> Operators:
         all_ns = int(duration.sum())
         rows, place = np.unique(owner[known], return_inverse=True)
         time = np.bincount(place, weights=duration[known], minlength=len(rows)).astype(np.int64)
-        formats = pd.DataFrame(
-            {"op": owner[known], "format": frame["number_format"].to_numpy()[known], "dur_ns": duration[known]}
-        ).dropna()
-        formats = formats.groupby(["op", "format"], observed=True)["dur_ns"].sum().reset_index()
+        kind = codes_of(frame["number_format"]).astype(np.int64)
+        stating = known & (kind >= 0)
+        formats = _Formats(owner[stating], kind[stating], duration[stating], distinct_texts(frame["number_format"]))
         multiplies = np.append(tree.named(PRODUCTS.__contains__), False)[owner]
         # What did not compute launched nothing.
         perhaps_computed = 0
@@ -152,7 +181,7 @@ def _on_the_host(
 
 
 def _grouped(
-    facts: Facts, rows: Int64Array, time: Int64Array, formats: pd.DataFrame
+    facts: Facts, rows: Int64Array, time: Int64Array, formats: _Formats
 ) -> tuple[tuple[Operator, ...], Int64Array]:
     """The operators, the longest first, and the place of each op's operator among them; shape of `rows`."""
     ops = facts.trace.ops
@@ -164,11 +193,7 @@ def _grouped(
     totals = np.bincount(place, weights=time, minlength=keys.shape[1])
     again = np.bincount(place, weights=facts.kernels.recomputation.ops[rows], minlength=keys.shape[1])
     texts = [[*distinct_texts(column), ""] for column in columns]
-    group_of = dict(zip(rows.tolist(), place.tolist(), strict=True))
-    kinds: list[dict[str, int]] = [{} for _ in range(keys.shape[1])]
-    for row, kind, spent in zip(*(formats[name].tolist() for name in ("op", "format", "dur_ns")), strict=True):
-        mine = kinds[group_of[row]]
-        mine[kind] = mine.get(kind, 0) + spent
+    kinds = formats.by_group(place[np.searchsorted(rows, formats.op)], keys.shape[1])
     found = []
     for group in range(keys.shape[1]):
         name, dims, types, values = (table[code] for table, code in zip(texts, keys[:4, group].tolist(), strict=True))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from analyzer.facts.host.ops import OpTree
 from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.grouping import sums_by
+from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.spans.open_spans import NONE
 
 
@@ -40,6 +41,8 @@ def of_calls(tree: OpTree, inside: BoolArray, counted: BoolArray) -> tuple[tuple
 
 
 def _by_name(tree: OpTree, rows: Int64Array, time: Int64Array) -> tuple[tuple[str, int], ...]:
-    names = tree.ops["name"].iloc[rows].astype(str).to_numpy()
-    spent = pd.Series(time).groupby(names, sort=True).sum().sort_values(ascending=False, kind="stable")
-    return tuple((str(name), int(one)) for name, one in spent.items())
+    names = tree.ops["name"]
+    vocabulary = distinct_texts(names)
+    calls, spent = sums_by(codes_of(names)[rows], time, len(vocabulary))
+    found = [(vocabulary[code], int(spent[code])) for code in np.flatnonzero(calls).tolist()]
+    return tuple(sorted(found, key=lambda one: (-one[1], one[0])))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.grouping import numbered
 
 # Longest unit looked for, in ops: enough for the body of a loss written by hand, such as the overlap of two boxes by coordinates.
 MAX_PERIOD = 48
@@ -18,6 +19,8 @@ MAX_PERIOD = 48
 _MAX_TURN = 16
 # Turns of a loop with branches there are to each kind of turn, at least: an `if` makes two kinds of many turns.
 _TURNS_OF_A_KIND = 4
+# Numbers of 32 bits.
+_SMALL = 1 << 31
 # Odd numbers without pattern: equal numbers of different stretches are as good as impossible.
 _BASE = 0x9E3779B97F4A7C15
 _SPREAD = 0xBF58476D1CE4E5B9
@@ -37,11 +40,11 @@ def repeated_runs(
     Returns:
         Columns first (position), period, repeats (whole units); runs hardly overlap, shorter periods win.
     """
-    count = len(codes)
+    count, keys = len(codes), _keys(codes, group)
     taken = np.zeros(count + 1, dtype=np.int64)
     found: list[tuple[Int64Array, Int64Array, Int64Array]] = []
     for period in range(1, min(max_period, count - 1) + 1):
-        first, repeats = _of_period(codes, group, period)
+        first, repeats = _of_period(keys, period)
         long = repeats >= min_repeats
         first, repeats = first[long], repeats[long]
         if not len(first):
@@ -79,10 +82,10 @@ def shorter_runs(codes: Int64Array, group: Int64Array, runs: pd.DataFrame, *, mi
     np.add.at(edges, begin, 1)
     np.add.at(edges, beyond, -1)
     taken = np.concatenate([[0], np.cumsum(np.cumsum(edges)[:-1] > 0)])
-    found = [runs.iloc[:0]]
+    found, keys = [runs.iloc[:0]], _keys(codes, group)
     for period in runs["period"].unique().tolist():
         known = (runs["period"] == period).to_numpy()
-        first, repeats = _of_period(codes, group, period)
+        first, repeats = _of_period(keys, period)
         short = (repeats > 1) & (repeats < min_repeats)
         first, repeats = first[short], repeats[short]
         end = first + repeats * period
@@ -98,11 +101,19 @@ def shorter_runs(codes: Int64Array, group: Int64Array, runs: pd.DataFrame, *, mi
     return pd.concat(found, ignore_index=True).astype(np.int64)
 
 
-def _of_period(codes: Int64Array, group: Int64Array, period: int) -> tuple[Int64Array, Int64Array]:
+def _keys(codes: Int64Array, group: Int64Array) -> Int64Array | npt.NDArray[np.int32]:
+    """One number for what stands at each position and its group, compared once for each period; shape (n,)."""
+    (what, kinds), (where, groups) = numbered(codes), numbered(group)
+    keys = where * kinds + what
+    return keys.astype(np.int32) if kinds * groups < _SMALL else keys
+
+
+def _of_period(keys: Int64Array | npt.NDArray[np.int32], period: int) -> tuple[Int64Array, Int64Array]:
     """Where each stretch that repeats at a period begins, and its whole repetitions."""
-    same = (codes[period:] == codes[:-period]) & (group[period:] == group[:-period])
-    edges = np.diff(np.concatenate([[0], same.astype(np.int8), [0]]))
-    first, last = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    same = np.zeros(len(keys) - period + 2, dtype=bool)
+    np.equal(keys[period:], keys[:-period], out=same[1:-1])
+    edges = np.flatnonzero(same[1:] != same[:-1])
+    first, last = edges[::2], edges[1::2]
     return first, (last - first + period) // period
 
 

@@ -55,6 +55,9 @@ def slowed(trace: Trace, kernels: Kernels, collective: IntervalSet) -> Slowed:
             "dur": frame["dur_ns"].to_numpy()[rows].astype(np.float64),
         }
     )
+    # Most kernels never run beside a collective, and quartiles of all of them would be for nothing.
+    names = table["name"].to_numpy()
+    table = table[np.isin(names, names[table["beside"].to_numpy()])]
     if not (table["beside"].any() and not table["beside"].all()):
         return Slowed(np.zeros(len(frame), dtype=bool), 0.0, 0.0, shapes_known=bool(known.any()))
     keys = ["name", "blocks", "op", "dims"]

@@ -17,7 +17,7 @@ from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.graph_edges import Edges, edges
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
-from analyzer.spans.grouping import rows_by
+from analyzer.spans.grouping import chosen, rows_by
 from analyzer.spans.labels import is_any
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
@@ -82,10 +82,11 @@ class GraphPaths(msgspec.Struct, frozen=True, eq=False):
 
 def graph_paths(trace: Trace, device: DeviceFacts, named: Kernels) -> GraphPaths:
     """Replays of the device that stands for the trace; none without recorded dependencies."""
-    nodes = _nodes(device)
     ends = trace.graph_edges
     main = device.main.device if device.main else NONE
-    found = edges(ends[ends["device"].to_numpy() == main], nodes)
+    ends = chosen(ends, ends["device"].to_numpy() == main)
+    nodes = _nodes(device, depending=len(ends) > 0)
+    found = edges(ends, nodes)
     replay = nodes["replay"].to_numpy(dtype=np.int64)
     awaited = _awaited(nodes, found)
     sound = _sound(nodes, found, awaited)
@@ -108,10 +109,10 @@ def graph_paths(trace: Trace, device: DeviceFacts, named: Kernels) -> GraphPaths
     )  # fmt: skip
 
 
-def _nodes(device: DeviceFacts) -> pd.DataFrame:
-    """Work of launched graphs, by replay and start."""
+def _nodes(device: DeviceFacts, *, depending: bool) -> pd.DataFrame:
+    """Work of launched graphs, by replay and start; none where no dependency is recorded: each would be looked at for nothing."""
     launched = device.launched
-    mine = is_any(launched["launch_kind"], "graph_launch")
+    mine = is_any(launched["launch_kind"], "graph_launch") & depending
     mine &= launched["device"].to_numpy() == (device.main.device if device.main else NONE)
     nodes = launched[mine]
     replay = np.unique(nodes["launch_row"].to_numpy(), return_inverse=True)[1].reshape(-1)

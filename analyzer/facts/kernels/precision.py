@@ -27,6 +27,7 @@ CONV_OP = re.compile(r"aten::\w*conv", re.IGNORECASE)
 # As the profiler writes types of 16 bits and fewer.
 _SHORT_TYPE = re.compile(r"(?:c10::)?(?:BFloat16|Half|Float8_\w+|signed char)$")
 # Types of arguments that are no tensors: lists of sizes, flags, absent ones.
+_SHAPES = msgspec.json.Decoder(list[list[int]])
 _SCALARS = frozenset(
     ("", "Int", "Bool", "Double", "Scalar", "ScalarList", "GenericList", "TensorList", "None", "Device", "Layout")
 )
@@ -129,7 +130,11 @@ def decoded_list(text: str) -> list[object]:
 
 def tensor_dims(dims: str) -> list[list[int]]:
     """The shapes of an op's arguments in order; an argument that is no tensor has an empty one."""
-    return [_flat(item) for item in decoded_list(dims)]
+    try:
+        # Most texts are nothing but shapes, which the decoder alone can tell.
+        return _SHAPES.decode(dims)
+    except (msgspec.DecodeError, RecursionError):
+        return [_flat(item) for item in decoded_list(dims)]
 
 
 def _flat(item: object) -> list[int]:

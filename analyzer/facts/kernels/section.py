@@ -35,7 +35,7 @@ from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any
 
 # Dao-AILab/causal-conv1d and its Triton forms.
-_OF_SEQUENCES = re.compile(r".*conv_?1d")
+_OF_SEQUENCES = re.compile(r"conv_?1d")
 
 
 class KernelFacts(Section):
