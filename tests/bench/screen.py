@@ -40,6 +40,8 @@ PROGRAM = "import sys; from analyzer.cli.main import main; sys.exit(main())"
 LOADING, FIRST_LOOK, ANSWER = b"Reading ", b"not judged yet", b"Operators"
 # The first stage that is done is reading; the list's title says what goes on behind the answer.
 READ, DEEPER, STOP = "\N{CHECK MARK}".encode(), b"looking deeper", "x"
+# Behind the name in /proc/PID/stat; the time in the kernel follows it.
+_USER = 11
 QUIET_SECONDS, PATIENCE_SECONDS = 0.25, 600.0
 # What is pressed, with what to call it. Modes are opened once before their keys are measured, and once more.
 KEYS = (
@@ -122,7 +124,9 @@ class Screen:
         try:
             if not of_all_threads:
                 return int(self._clock.read_text().split()[0]) / 1e9
-            return sum(int(one.read_text().split()[0]) for one in self._clock.parent.glob("task/*/schedstat")) / 1e9
+            # Threads that have ended count there too. The name of the command, in parentheses, may hold blanks.
+            of_process = (self._clock.parent / "stat").read_text().rpartition(")")[2].split()
+            return sum(map(int, of_process[_USER : _USER + 2])) / os.sysconf("SC_CLK_TCK")
         except (OSError, ValueError, IndexError):
             return 0.0
 

@@ -13,7 +13,7 @@ from analyzer.page.findings.card import Card
 from analyzer.page.findings.groups import LIMIT
 from analyzer.tui.answer import wording
 from analyzer.tui.draw import bars
-from analyzer.tui.draw.code import code_block
+from analyzer.tui.draw.code import beyond, code_block
 from analyzer.tui.draw.evidence import evidence
 from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.look.plain import clean, line
@@ -140,8 +140,15 @@ def evidence_lines(card: Card, width: int, glyphs: Glyphs) -> Content:
     return Content("\n").join(lines)
 
 
-def story(card: Card, width: int, glyphs: Glyphs) -> Content:
-    """Why, what may be wrong with it, what to change, how to check that it worked, what the figure rests on."""
+def story(card: Card, width: int, glyphs: Glyphs, shift: int | None = None) -> Content:
+    """Why, what may be wrong with it, what to change, how to check that it worked, what the figure rests on.
+
+    Args:
+        card: The finding.
+        width: Cells.
+        glyphs: How to draw.
+        shift: Of code, the cells to the left of the pane; None to wrap it.
+    """
     finding = card.finding
     lines = [heading("Accepted"), prose(finding.accepted), Content("")] if finding.accepted is not None else []
     lines += [heading("Why"), prose(finding.why)]
@@ -149,8 +156,8 @@ def story(card: Card, width: int, glyphs: Glyphs) -> Content:
     lines += [Content(""), heading("Fix") + Content.styled(f"  {card.where}" if card.where else "", "$quiet")]
     for number, fix in enumerate(finding.fix):
         lines += [Content(""), Content.styled("or", "bold $heading")] if number else []
-        lines += fix_lines(fix, width)
-    lines += [Content(""), heading("Check that it worked"), *_verify(finding.verify, width)]
+        lines += fix_lines(fix, width, shift)
+    lines += [Content(""), heading("Check that it worked"), *_verify(finding.verify, width, shift)]
     lines += [Content(""), heading(f"How the {finding.saving.kind} was found"), prose(_basis(card), "$quiet")]
     lines += [Content(""), Content.assemble(("More: ", "$quiet"), (f"advisor rule {card.rule}", "$code"))]
     lines += [Content.styled(line(reference), "$quiet") for reference in finding.references]
@@ -178,13 +185,22 @@ def prose(text: str, style: str = "") -> Content:
     return Content.assemble(*pieces)
 
 
-def fix_lines(fix: Advice, width: int) -> list[Content]:
+def fix_lines(fix: Advice, width: int, shift: int | None = None) -> list[Content]:
     """A change, with its note."""
-    lines = [prose(fix.code)] if fix.language == "text" else code_block(fix.code, fix.language, width)
+    lines = [prose(fix.code)] if fix.language == "text" else code_block(fix.code, fix.language, width, shift)
     return [*lines, prose(fix.note, "$quiet")] if fix.note else lines
 
 
-def _verify(text: str, width: int) -> list[Content]:
-    if text.startswith("advisor ") and "\n" not in text:
-        return code_block(text, "shell", width)
-    return [prose(text)]
+def code_beyond(card: Card, width: int) -> int:
+    """By how many cells the longest line of its code is longer than the pane."""
+    written = [(fix.code, fix.language) for fix in card.finding.fix if fix.language != "text"]
+    written += [(card.finding.verify, "shell")] if _is_command(card.finding.verify) else []
+    return max((beyond(code, language, width) for code, language in written), default=0)
+
+
+def _verify(text: str, width: int, shift: int | None) -> list[Content]:
+    return code_block(text, "shell", width, shift) if _is_command(text) else [prose(text)]
+
+
+def _is_command(text: str) -> bool:
+    return text.startswith("advisor ") and "\n" not in text

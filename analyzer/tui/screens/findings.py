@@ -23,7 +23,7 @@ from analyzer.tui.findings.looking import Looking
 from analyzer.tui.findings.ticking import Ticking
 from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.widgets.brief import Brief
-from analyzer.tui.widgets.detail import Detail, Pane
+from analyzer.tui.widgets.detail import CODE_LEFT, CODE_RIGHT, SIDEWAYS, Detail, Pane
 from analyzer.tui.widgets.evidence_column import EvidenceColumn
 from analyzer.tui.widgets.filter_bar import FilterBar
 from analyzer.tui.widgets.finding_list import FindingList
@@ -61,6 +61,8 @@ class FindingsScreen(Ticking, Copying, Looking, ModeScreen):
         Binding("x", "stop_deeper", "Stop", show=False, id="findings.stop", tooltip="Look no deeper for evidence"),
         Binding("n", "step(1)", "Next", show=False, id="findings.next", tooltip="The next finding"),
         Binding("p", "step(-1)", "Previous", show=False, id="findings.previous", tooltip="The previous finding"),
+        Binding("left", f"sideways({-SIDEWAYS})", "Left", show=False, id="findings.left", tooltip=CODE_LEFT),
+        Binding("right", f"sideways({SIDEWAYS})", "Right", show=False, id="findings.right", tooltip=CODE_RIGHT),
         Binding("enter", "open", "Open", show=False, id="findings.open", tooltip="Open the finding"),
         Binding("escape", "back", "Back", show=False, id="findings.back", tooltip="Back to the list, clear the filter"),
     ]
@@ -158,7 +160,7 @@ class FindingsScreen(Ticking, Copying, Looking, ModeScreen):
             brief.finding = message.finding
         detail = self.query_one(Detail)
         detail.border_title = Content(message.finding.rule if message.finding else "")
-        detail.border_subtitle = f"{message.position} of {message.total}" if message.total else ""
+        detail.say_place(f"{message.position} of {message.total}" if message.total else "")
 
     def on_list_view_selected(self, event: ListView.Selected) -> None:
         """Enter or click on a row opens it."""
@@ -239,6 +241,11 @@ class FindingsScreen(Ticking, Copying, Looking, ModeScreen):
         elif not self.has_class("-notice"):
             self.query_one(FilterBar).close()
             self.query_one(FindingList).focus()
+
+    def action_sideways(self, cells: int) -> None:
+        """Move long lines of code in the detail, from wherever the focus is."""
+        for detail in self.query(Detail):
+            detail.action_sideways(cells)
 
     def action_place(self) -> None:
         """Show the finding on the timeline."""

@@ -19,6 +19,10 @@ from analyzer.tui.draw import finding as drawing
 from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.widgets.brief import Brief
 
+# What is said of it below, and the cells that a key moves code by.
+MOVES_CODE = "left right: code"
+CODE_LEFT, CODE_RIGHT = "Back in long lines of code", "On in long lines of code"
+SIDEWAYS = 8
 Draw = Callable[[Card, int, Glyphs], Content]
 
 
@@ -53,6 +57,33 @@ def _head(card: Card, _width: int, glyphs: Glyphs) -> Content:
     return drawing.head(card, glyphs)
 
 
+class Story(Part):
+    """Why, fix and check; long lines of code go on beyond the edge, and `move` shows them."""
+
+    shift: reactive[int] = reactive(0)
+    """Cells of the code that lie to the left of the pane."""
+
+    def __init__(self, analysis: Analysis, glyphs: Glyphs) -> None:
+        super().__init__(self._shifted, analysis, glyphs, id="part-story")
+
+    def _shifted(self, card: Card, width: int, glyphs: Glyphs) -> Content:
+        return drawing.story(card, width, glyphs, self.shift)
+
+    def watch_finding(self) -> None:
+        """Another finding's code is shown from its beginning."""
+        self.shift = 0
+
+    def move(self, by: int) -> None:
+        """Move the code by so many cells, as far as there is any."""
+        self.shift = min(max(0, self.shift + by), self.beyond())
+
+    def beyond(self) -> int:
+        """By how many cells the longest line is longer than the pane."""
+        if self.finding is None or not self.size.width:
+            return 0
+        return drawing.code_beyond(card_of(self.finding, self._analysis), self.size.width)
+
+
 class Pane(VerticalScroll):
     """A framed pane that scrolls with the list's keys."""
 
@@ -77,8 +108,14 @@ class Pane(VerticalScroll):
 class Detail(Pane):
     """The finding as a text; its evidence is here too where there is no column for it (styles)."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", f"sideways({-SIDEWAYS})", "Left", show=False, id="detail.left", tooltip=CODE_LEFT),
+        Binding("right", f"sideways({SIDEWAYS})", "Right", show=False, id="detail.right", tooltip=CODE_RIGHT),
+    ]  # fmt: skip
+
     def __init__(self, analysis: Analysis, glyphs: Glyphs) -> None:
         super().__init__(id="detail")
+        self._place = ""
         self._analysis = analysis
         self._glyphs = glyphs
 
@@ -87,4 +124,21 @@ class Detail(Pane):
         yield Brief(self._analysis, self._glyphs, id="brief")
         yield Part(_head, self._analysis, self._glyphs, id="part-head")
         yield Part(drawing.evidence_part, self._analysis, self._glyphs, id="part-evidence")
-        yield Part(drawing.story, self._analysis, self._glyphs, id="part-story")
+        yield Story(self._analysis, self._glyphs)
+
+    def say_place(self, place: str) -> None:
+        """Which finding of how many it is, and where code goes on beyond the edge the keys that move it."""
+        self._place = place
+        self.call_after_refresh(self._say_below)
+
+    def on_resize(self) -> None:
+        """Another width, other lines that are too long."""
+        self.call_after_refresh(self._say_below)
+
+    def _say_below(self) -> None:
+        keys = [MOVES_CODE] if self.query_one(Story).beyond() else []
+        self.border_subtitle = Content(f" {self._glyphs.dot} ".join([*keys, self._place]))
+
+    def action_sideways(self, cells: int) -> None:
+        """Move long lines of code."""
+        self.query_one(Story).move(cells)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.tui.draw.code import code_block
+from analyzer.tui.draw.code import LEFT, RIGHT, beyond, code_block
 
 LOOP = "for index in order:\n    if index:\n        batch = [part[index].pin_memory().to(device) for part in data]"
 DIFF = " loader = DataLoader(\n     dataset, ...,\n+    num_workers=4, persistent_workers=True, pin_memory=True,\n )"
@@ -40,3 +40,41 @@ def test_a_word_longer_than_the_pane_is_broken_and_loses_nothing() -> None:
 def test_wide_letters_are_counted_as_cells() -> None:
     shown = code_block("# " + "\u8a08" * 30, "python", 24)
     assert all(line.cell_length == 24 for line in shown)
+
+
+def moved(code: str, language: str, width: int, shift: int) -> list[str]:
+    return [line.plain[1:].rstrip() for line in code_block(code, language, width, shift)]
+
+
+@pytest.mark.parametrize("width", [20, 30, 44, 90])
+@pytest.mark.parametrize(("code", "language"), [(LOOP, "python"), (DIFF, "diff")])
+def test_moved_sideways_each_line_stays_one_and_all_of_it_can_be_seen(code: str, language: str, width: int) -> None:
+    whole = code.splitlines()
+    most = beyond(code, language, width)
+    assert most == max(0, max(map(len, whole)) - (width - 2))
+    seen = [set[int]() for _ in whole]
+    for shift in range(most + 1):
+        shown = moved(code, language, width, shift)
+        assert len(shown) == len(whole)
+        for number, (line, text) in enumerate(zip(shown, whole, strict=True)):
+            assert len(line) <= width - 2
+            marks = 1 if language == "diff" else 0
+            assert line[:marks] == text[:marks].rstrip() or line[:marks] == text[:marks]
+            for at, char in enumerate(line[marks:], marks):
+                if char not in (LEFT, RIGHT):
+                    assert char == text[at + shift]
+                    seen[number].add(at + shift)
+    for number, text in enumerate(whole):
+        assert {at for at, char in enumerate(text) if not char.isspace()} <= seen[number] | {0}
+
+
+def test_unmoved_code_keeps_its_indentation_and_says_that_it_goes_on() -> None:
+    shown = moved(LOOP, "python", 30, 0)
+    assert shown[:2] == LOOP.splitlines()[:2]
+    assert shown[2] == LOOP.splitlines()[2][:27] + RIGHT
+    assert moved(LOOP, "python", 30, 4)[1].startswith("if index"), "what left the pane are blanks only"
+    assert moved(LOOP, "python", 30, 12)[2].startswith(LEFT)
+
+
+def test_code_that_fits_stays_where_it_is() -> None:
+    assert moved("if fast:\n    x = 1", "python", 40, 8) == ["if fast:", "    x = 1"]
