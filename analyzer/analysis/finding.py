@@ -24,7 +24,7 @@ class SavingDocument(Document, frozen=True, kw_only=True):
     `ns_per_step_expected` is what usually comes true, by which findings are graded and ranked; None where that is no less than
     `ns_per_step_max`. `overlaps_with` names the findings sharing its time.
 
-    `ratio_max` and `ratio_expected` are shares of the recorded step, which the profiler makes longer; `unprofiled_ratio_max` the
+    `ratio_max` and `ratio_expected` are shares of the recorded step, which the profiler makes longer; `unprofiled_ratio` the
     bound or the estimate as a share of a step without it: of a bound the most that a stopwatch can show while the rest stays as it
     is, of an estimate without what the profiler adds to the time saved. None where that step was not timed.
     """
@@ -35,7 +35,7 @@ class SavingDocument(Document, frozen=True, kw_only=True):
     ns_per_step_expected: int | None = None
     ratio_expected: float | None = None
     ns_per_step_min: int | None = None
-    unprofiled_ratio_max: float | None = None
+    unprofiled_ratio: float | None = None
     basis: str
     overlaps_with: tuple[str, ...]
 

@@ -45,7 +45,7 @@ def finding_document(
             ns_per_step_expected=item.usual_ns_per_step if item.usual_ns_per_step != most else None,
             ratio_expected=item.usual_ratio if item.usual_ns_per_step != most else None,
             ns_per_step_min=least,
-            unprofiled_ratio_max=unprofiled,
+            unprofiled_ratio=unprofiled,
             basis=_basis(facts, item, unprofiled),
             overlaps_with=item.overlaps_with,
         ),

@@ -19,6 +19,8 @@ def headline(tuning: Tuning) -> str:
         return "Nothing to try: no rule with a fix that can be made from outside found anything"
     if together is None:
         tried = sum(one.verdict != "not run" for one in tuning.trials)
+        if not tried and any(one.tried for one in tuning.trials):
+            return f"{step} a step: no change was tried to its end"
         if not tried:
             return f"{step} a step: none of {count(len(tuning.trials), 'change')} was tried"
         was = "was" if tried == 1 else "were"

@@ -71,5 +71,5 @@ def promised_together(analysis: Analysis, ids: Sequence[str]) -> tuple[float, Fi
 
 def _ratio(finding: FindingDocument) -> float:
     """The bound or the estimate, as the share of the step without the profiler that a stopwatch can show."""
-    unprofiled = finding.saving.unprofiled_ratio_max
+    unprofiled = finding.saving.unprofiled_ratio
     return finding.saving.stated_ratio if unprofiled is None else unprofiled

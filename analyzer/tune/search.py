@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 
-def search(values: Sequence[int], start: int, cost: Callable[[int], float | None], slack: float = 0.0) -> int | None:
+def search(
+    values: Sequence[int],
+    start: int,
+    cost: Callable[[int], float | None],
+    slack: float = 0.0,
+    worth: float = float("inf"),
+) -> int | None:
     """The value with the least cost found; None where none could be had.
 
     Args:
@@ -17,6 +23,7 @@ def search(values: Sequence[int], start: int, cost: Callable[[int], float | None
         start: Where to look first; the nearest value counts.
         cost: What a value costs; None where it cannot be had.
         slack: A larger value has to be better by this share: it takes cores and memory.
+        worth: What costs more is not looked at more closely: in a valley nothing beside it costs much less.
     """
     most = max(len(values) // 2, 1)
     tried: dict[int, float | None] = {}
@@ -40,7 +47,7 @@ def search(values: Sequence[int], start: int, cost: Callable[[int], float | None
             at, best = down, ask(down)
             down = _halved(values, at)
     # The gaps beside the best are halved until they are closed, or as many as may be are tried.
-    while len(tried) < most and (beside := _between(sorted(tried), at)):
+    while best <= worth and len(tried) < most and (beside := _between(sorted(tried), at)):
         for place in beside:
             if ask(place) < best * (1 - slack):
                 at, best = place, ask(place)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from analyzer.analysis import Analysis
-from analyzer.analysis.tuning import TrialDocument, Tuning
+from analyzer.analysis.tuning import TrialDocument, TriedValue, Tuning
 from analyzer.tune import bench as benches
 from analyzer.tune import events
 from analyzer.tune.bench import Bench, OutOfBudgetError
@@ -165,7 +165,8 @@ class _Session:
                 candidate, {}, _not_run(candidate, "it changes the precision of results: --allow-numerics tries it")
             )
             return
-        value, tried = self.trying.best_value(candidate, self.reference, self.about.cores)
+        value = self.trying.best_value(candidate, self.reference, self.about.cores, noise)
+        tried = self.trying.values.get(change.name, ())
         if value is None:
             self.keep(candidate, {}, _not_run(candidate, "no value of it came to its steps", tried))
             return
@@ -185,19 +186,19 @@ class _Session:
         """The others are not run."""
         self.complete = False
         for candidate in rest:
-            self.keep(candidate, {}, _not_run(candidate, why))
+            self.keep(candidate, {}, _not_run(candidate, why, self.trying.values.get(candidate.change.name, ())))
 
 
 def _planned(one: Candidate) -> events.PlannedChange:
     return events.PlannedChange(one.change.name, one.change.title, one.promised_ratio, one.promised_kind)
 
 
-def _not_run(candidate: Candidate, why: str, tried: tuple[object, ...] = ()) -> TrialDocument:
+def _not_run(candidate: Candidate, why: str, tried: tuple[TriedValue, ...] = ()) -> TrialDocument:
     change = candidate.change
     return TrialDocument(
         change=change.name, title=change.title, rules=candidate.rules, numerics=change.numerics,
         promised_ratio=candidate.promised_ratio, promised_kind=candidate.promised_kind, verdict="not run", reason=why,
-        tried=tried,  # type: ignore[arg-type]
+        tried=tried,
     )  # fmt: skip
 
 

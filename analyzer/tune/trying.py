@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from analyzer.analysis.base import TrialVerdict
 from analyzer.analysis.tuning import TrialDocument, TriedValue
-from analyzer.tune.bench import Bench
+from analyzer.tune.bench import Bench, OutOfBudgetError
 from analyzer.tune.candidates import Candidate
 from analyzer.tune.catalogue import BY_NAME
 from analyzer.tune.events import Baseline, Running, Tell, Timed
@@ -79,6 +79,8 @@ class Trying:
     def __init__(self, bench: Bench, tell: Tell) -> None:
         self.bench = bench
         self.tell = tell
+        # By change, whatever ends its search.
+        self.values: dict[str, tuple[TriedValue, ...]] = {}
 
     def again(self, reference: Reference) -> None:
         """One run more of the reference.
@@ -96,20 +98,30 @@ class Trying:
             self.tell(Baseline(reference.step_ns, reference.times[-1], noise))
 
     def in_turns(self, changes: Changes, reference: Reference, noise: float, *, name: str) -> Measured:
-        """Run a change in turns with its reference, until the interval decides or there were enough."""
+        """Run a change in turns with its reference, until the interval decides, there were enough, or the budget is used up.
+
+        Raises:
+            OutOfBudgetError: It is used up before the first turn is over.
+            UnmeasurableError: The reference does not come to its steps any more.
+        """
         around: list[tuple[Ran, Ran, Ran]] = []
         runs: list[Ran] = []
         found: Gain | None = None
         for turn in range(MOST_TURNS):
             self.tell(Running(name, written(changes, name), turn + 1))
-            ran = self._run(changes)
-            measured = ran.ending == "measured"
-            self.tell(Timed(name, written(changes, name), ran.step_ns if measured else None))
-            if not measured or ran.refused or _untaken(ran, changes):
-                return Measured(found, tuple(runs), Held(None, 0.0), ran)
-            runs.append(ran)
             before = reference.runs[-1]
-            self.again(reference)
+            try:
+                ran = self._run(changes)
+                measured = ran.ending == "measured"
+                self.tell(Timed(name, written(changes, name), ran.step_ns if measured else None))
+                if not measured or ran.refused or _untaken(ran, changes):
+                    return Measured(found, tuple(runs), Held(None, 0.0), ran)
+                self.again(reference)
+            except OutOfBudgetError:
+                if found is None:
+                    raise
+                break
+            runs.append(ran)
             around.append((before, ran, reference.runs[-1]))
             step = clock([*reference.runs, *runs])
             turns = [(step(one), step(mine), step(other)) for one, mine, other in around]
@@ -133,28 +145,24 @@ class Trying:
             environment |= BY_NAME[name].environment(value)
         return self.bench.run(changes, environment, queue(changes))
 
-    def best_value(
-        self, candidate: Candidate, reference: Reference, cores: int
-    ) -> tuple[Value | None, tuple[TriedValue, ...]]:
-        """The value to try in turns: numbers are searched, of ways the best of one run each."""
-        name, tried = candidate.change.name, list[tuple[Value, float | None]]()
+    def best_value(self, candidate: Candidate, reference: Reference, cores: int, noise: float) -> Value | None:
+        """The value to try in turns, None where none ran: numbers are searched, of ways the best of one run each."""
+        name = candidate.change.name
 
         def cost(value: Value) -> float | None:
-            tried.append((value, self.once({**reference.changes, name: value}, reference, name)))
-            return tried[-1][1]
+            found = self.once({**reference.changes, name: value}, reference, name)
+            told = TriedValue(value=str(value), gain_ratio=None if found is None else 1 - found)
+            self.values[name] = (*self.values.get(name, ()), told)
+            return found
 
-        chosen: Value | None
-        numbers = [value for value in candidate.values if type(value) is int]
         if len(candidate.values) == 1:
-            return candidate.values[0], ()
+            return candidate.values[0]
         if candidate.change.searched:
-            chosen = search(numbers, cores, cost, _SLACK)
-        else:
-            costs = {value: cost(value) for value in candidate.values}
-            had = {value: one for value, one in costs.items() if one is not None}
-            chosen = min(had, key=lambda value: had[value]) if had else candidate.values[0]
-        told = tuple(TriedValue(value=str(value), gain_ratio=None if one is None else 1 - one) for value, one in tried)
-        return chosen, told
+            numbers = [value for value in candidate.values if type(value) is int]
+            return search(numbers, cores, cost, _SLACK, 1 + noise)
+        costs = {value: cost(value) for value in candidate.values}
+        had = {value: one for value, one in costs.items() if one is not None}
+        return min(had, key=lambda value: had[value]) if had else candidate.values[0]
 
 
 def _untaken(ran: Ran, changes: Changes) -> list[str]:

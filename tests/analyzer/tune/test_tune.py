@@ -18,13 +18,14 @@ from analyzer.analysis.tuning import TrialDocument, Tuning
 from analyzer.report.tuning import html, markdown, schema, text
 from analyzer.report.tuning import json as as_json
 from analyzer.tune import events
+from analyzer.tune.bench import OutOfBudgetError
 from analyzer.tune.candidates import candidates, promised_together
 from analyzer.tune.catalogue import BY_NAME, CATALOGUE, Machine
 from analyzer.tune.losses import held
 from analyzer.tune.noise import gain, noise_ratio
 from analyzer.tune.result import About
 from analyzer.tune.search import search
-from analyzer.tune.session import Wanted, tune
+from analyzer.tune.session import BASELINE_RUNS, Wanted, tune
 from rules import RULES
 from showing import analyses
 from traces.collect.tune.trial import Asked, Changes, Ran, Script
@@ -35,6 +36,7 @@ OUTSIDE = {
     "DL001": ("workers", "in-memory"), "OP001": ("optimizer",), "PR001": ("autocast",), "PY004": ("collector",),
     "GR001": ("compile",),
 }  # fmt: skip
+WORKERS: dict[str, tuple[str, ...]] = {"DL001": ("workers",)}
 Cost = Callable[[Changes], float]
 
 
@@ -80,7 +82,7 @@ def analysis_of(**ratios: float) -> Analysis:
             id=f"{rule}-0000", rule=rule, explained_by=(), accepted=None,
             saving=msgspec.structs.replace(
                 base.findings[0].saving, kind="bound", ratio_max=ratio, ratio_expected=None, ns_per_step_expected=None,
-                ns_per_step_max=round(ratio * 100 * MS), unprofiled_ratio_max=ratio,
+                ns_per_step_max=round(ratio * 100 * MS), unprofiled_ratio=ratio,
             ),
         )
         for rule, ratio in ratios.items()
@@ -94,11 +96,15 @@ ABOUT = About("0", "2 cores", None, "2026-11-22", 2)
 
 
 def tuned(
-    folder: Path, simulated: Simulated, analysis: Analysis, **wanted: object
+    folder: Path,
+    simulated: Simulated,
+    analysis: Analysis,
+    outside: dict[str, tuple[str, ...]] = OUTSIDE,
+    **wanted: object,
 ) -> tuple[Tuning, list[events.Event]]:
     heard: list[events.Event] = []
     asked = Wanted(script=Script(target="train.py"), folder=folder, **wanted)  # type: ignore[arg-type]
-    return tune(asked, ABOUT, lambda: analysis, OUTSIDE, heard.append, simulated), heard
+    return tune(asked, ABOUT, lambda: analysis, outside, heard.append, simulated), heard
 
 
 def trial(tuning: Tuning, name: str) -> TrialDocument:
@@ -286,6 +292,53 @@ def test_a_used_up_budget_leaves_the_rest_not_run(tmp_path: Path) -> None:
         tuned(tmp_path, Simulated(slow_loader), analysis_of(DL001=0.8), budget_s=0.0015)
 
 
+@dataclass
+class Budgeted(Simulated):
+    """A script for so many of whose runs there is time."""
+
+    runs: int = 10**9
+
+    def __call__(self, script: Script, asked: Asked, log: Path) -> Ran:
+        if len(self.asked) >= self.runs:
+            raise OutOfBudgetError
+        return super().__call__(script, asked, log)
+
+
+def test_a_budget_that_ends_within_a_search_keeps_the_values_that_were_tried(tmp_path: Path) -> None:
+    """One run times the script, four more tell the noise; then there is time for two values."""
+    tuning, _ = tuned(tmp_path, Budgeted(slow_loader, runs=BASELINE_RUNS + 3), analysis_of(DL001=0.8), outside=WORKERS)
+    found = trial(tuning, "workers")
+    assert (found.verdict, found.reason) == ("not run", "the budget is used up")
+    assert len(found.tried) == 2
+    assert "no change was tried to its end" in text.render(tuning)
+    assert "tried: 2 " in text.render(tuning)
+
+
+def test_a_budget_that_ends_behind_a_turn_keeps_its_interval(tmp_path: Path) -> None:
+    """A gain of 2 % in unrest of 5 %: one turn does not decide, and there is time for one."""
+    simulated = Budgeted(lambda changes: 98.0 if changes else 100.0, noise=0.05, runs=BASELINE_RUNS + 3)
+    tuning, _ = tuned(tmp_path, simulated, analysis_of(PY004=0.9))
+    found = trial(tuning, "collector")
+    assert found.runs == 1
+    assert found.low_ratio is not None
+    assert found.high_ratio is not None
+    assert found.low_ratio < 0.02 < found.high_ratio
+    assert found.verdict == "no effect"
+
+
+def test_a_number_that_only_loses_is_not_searched_to_the_end(tmp_path: Path) -> None:
+    """Two workers are the best of those that are tried, and cost thrice the step: what lies beside them is left alone."""
+    simulated = Simulated(lambda changes: 300.0 + 50 * abs(int(changes["workers"]) - 2) if changes else 100.0)
+    tuning, _ = tuned(tmp_path, simulated, analysis_of(DL001=0.8), outside=WORKERS)
+    found = trial(tuning, "workers")
+    assert found.verdict == "worse"
+    gaining = Simulated(slow_loader)
+    (tmp_path / "gaining").mkdir()
+    searched, _ = tuned(tmp_path / "gaining", gaining, analysis_of(DL001=0.8), outside=WORKERS)
+    assert [one.value for one in found.tried] == ["2", "4", "1"]
+    assert "6" in {one.value for one in trial(searched, "workers").tried}, "what gains is looked at closely"
+
+
 def test_a_budget_that_is_used_up_before_the_first_run_is_told(tmp_path: Path) -> None:
     with pytest.raises(UntrustedTraceError, match="not be timed often enough"):
         tuned(tmp_path, Simulated(slow_loader), analysis_of(DL001=0.8), budget_s=-1.0)
@@ -363,7 +416,7 @@ def test_an_estimate_is_promised_as_its_card_says_and_tried_up_to_what_pairs_bro
     base = analysis_of(PY004=0.0)
     saving = msgspec.structs.replace(
         base.findings[0].saving, kind="estimate", ratio_max=0.25, ratio_expected=0.2, ns_per_step_max=25 * MS,
-        ns_per_step_expected=20 * MS, unprofiled_ratio_max=None,
+        ns_per_step_expected=20 * MS, unprofiled_ratio=None,
     )  # fmt: skip
     analysis = msgspec.structs.replace(base, findings=(msgspec.structs.replace(base.findings[0], saving=saving),))
     (found,) = candidates(analysis, OUTSIDE, Machine(2, False))

@@ -136,7 +136,7 @@ def _largest(bounds: list[tuple[float, Explained, str]], period: int) -> Estimat
 
 def _bound(saving: SavingDocument) -> float:
     """What is promised of a step without the profiler, as remedies are timed."""
-    return saving.ratio_max if saving.unprofiled_ratio_max is None else saving.unprofiled_ratio_max
+    return saving.ratio_max if saving.unprofiled_ratio is None else saving.unprofiled_ratio
 
 
 @dataclass(frozen=True)
