@@ -23,6 +23,7 @@ from analyzer.tui.work.job import Job, bug, job_for
 from analyzer.tui.work.messages import Failed, FirstLooked, Progressed
 from analyzer.tui.work.tidying import collecting_when_quiet
 from traces.ending import BY_SIGNAL
+from traces.one_heap import share_one_heap
 
 if TYPE_CHECKING:
     from analyzer.job.engines import Engine
@@ -148,6 +149,7 @@ def run(
         AdvisorError: The trace could not be read. It was shown, but is gone with the screen.
     """
     answer_soon()
+    share_one_heap()
     first, *others = paths
     name = f"{first.name} and {len(others)} more" if others else first.name
     job = job_for(paths, options, baseline, ahead, engine)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -64,3 +65,9 @@ def document_and_requests(page: Path, profile: Path) -> tuple[str, list[str]]:
             page, profile, "--dump-dom", "--virtual-time-budget=3000", f"--proxy-server=http://127.0.0.1:{port}"
         )
     return shown, asked
+
+
+def title_of(document: str) -> str:
+    """The title of a page, or nothing."""
+    found = re.search(r"<title>(.*?)</title>", document)
+    return found.group(1) if found else ""

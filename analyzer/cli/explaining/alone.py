@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyzer.cli.streams.progress import ProgressLine
+from traces.one_heap import share_one_heap
 
 if TYPE_CHECKING:
     from analyzer.explain import Options
@@ -37,6 +38,7 @@ def explained(path: Path, options: Options, *, measured: bool) -> Explained:
         answer = kept.load(path, options, Analysis)
         if answer is not None:
             return Explained(answer)
+    share_one_heap()
     with (
         decoding_ahead(path, strict=options.strict, cached=options.cached) as ahead,
         ProgressLine() as progress,
