@@ -174,7 +174,8 @@ def replay_as_graph(facts: Facts) -> Advice:
         return _OF_TRANSFORMER_ENGINE
     if older_than(facts, (2, 0)):
         return capture_by_hand(facts)
-    removed = "-model = torch.compile(model)\n" if facts.kernels.fusion.compiled else ""
+    compiled = facts.kernels.fusion
+    removed = "-model = torch.compile(model)\n" if compiled.regions else ""
     # A cache of keys and values that grows with every token changes shapes, and keeps graphs from being captured.
     generates = facts.model.infers and facts.kernels.named.is_family("attention").any()
     cache = ' Generating text needs a cache of fixed size: `cache_implementation="static"` in transformers.'
@@ -182,10 +183,15 @@ def replay_as_graph(facts: Facts) -> Advice:
         "diff",
         f'{removed}+model = torch.compile(model, mode="reduce-overhead")   # CUDA graphs: one launch for many kernels',
         "Needs static shapes and no host reads inside the step; the first steps compile. It falls back where it cannot capture."
+        + (_NO_REGIONS if compiled.compiled and not compiled.regions else "")
         + (cache if generates and facts.recording.frameworks.may_use("transformers") else ""),
     )
 
 
+_NO_REGIONS = (
+    " Triton's kernels run here and no call of `torch.compile` shows: a model that was exported ahead of time (AOTInductor) is not "
+    "compiled again, capture its call with `torch.cuda.graph`."
+)
 _OF_TRANSFORMER_ENGINE = Advice(
     "python",
     "import transformer_engine.pytorch as te\nmodel = te.make_graphed_callables(model, (example_batch,), fp8_enabled=True)",

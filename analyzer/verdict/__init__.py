@@ -11,8 +11,6 @@ import msgspec
 
 from analyzer.analysis import Verdict
 from analyzer.facts import Facts
-from analyzer.facts.loops.backward_passes import Passes
-from analyzer.facts.loops.find import Loop
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS
 from analyzer.page.words.of_steps import put
 from analyzer.spans.intervals import EMPTY, IntervalSet
@@ -64,12 +62,13 @@ def _small_op_loops_ns(facts: Facts, claims: IntervalSet) -> int:
     """
     if facts.device.main is not None:
         return 0
-    loops: tuple[Loop | Passes, ...] = (*facts.loops.found, facts.loops.backward_passes)
+    passes = facts.loops.backward_passes
+    loops = [(loop.calling, loop.mean_op_ns) for loop in facts.loops.found] + [(passes.spans, passes.mean_op_ns)]
     outside, spans = facts.time.waterfall.owned("python"), EMPTY
-    for loop in loops:
-        own = loop.spans & outside
-        if own and loop.mean_op_ns < DISPATCH_BOUND_OP_NS and 2 * (own & claims).total_ns > own.total_ns:
-            spans |= loop.spans
+    for calling, mean_op_ns in loops:
+        own = calling & outside
+        if own and mean_op_ns < DISPATCH_BOUND_OP_NS and 2 * (own & claims).total_ns > own.total_ns:
+            spans |= calling
     return (spans & facts.time.waterfall.owned("compute")).total_ns
 
 

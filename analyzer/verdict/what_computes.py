@@ -68,11 +68,25 @@ def what_computes(facts: Facts) -> str:
     named = sorted((part for part in parts if part[0] >= _WORTH_NAMING), reverse=True)[:_MOST_KINDS]
     text = ", ".join(f"{words} {share(ratio)}" for ratio, words in named)
     alone = _last_resort(facts, computing.total_ns) or _alone(facts, computing.total_ns)
-    said = "; ".join(part for part in (text, alone, _untrained(facts, computing)) if part)
+    unnamed = _unnamed(facts, computing.total_ns)
+    said = "; ".join(part for part in (text, alone, unnamed, _untrained(facts, computing)) if part)
     if len(found.frame) and found.is_family("other").all():
         # Of a device whose work has names of its own, being busy is all that is known.
         return "Whether that is computing the names of its work do not say" + (f": {alone}." if alone else ".")
     return f"Of the computing: {said}." if said else ""
+
+
+def _unnamed(facts: Facts, computing_ns: int) -> str:
+    """The kernels of no known kind where they are a good part of the computing, by the longest of them; not one told by itself."""
+    found = facts.kernels.named
+    rows = found.is_family("other")
+    longest = found.longest(rows, 1)
+    ratio = found.time_ns(rows) / computing_ns
+    if not longest or ratio < _WORTH_NAMING or longest[0][2] >= _STANDS_OUT * computing_ns:
+        return ""
+    first = f"`{_function(longest[0][0])}`"
+    which = first if found.time_ns(rows) == longest[0][2] else f"{first} first"
+    return f"{share(min(ratio, 1.0))} in kernels whose names tell no kind, {which}"
 
 
 def _untrained(facts: Facts, computing: IntervalSet) -> str:
@@ -128,10 +142,15 @@ def _alone(facts: Facts, computing_ns: int) -> str:
     name, _, total_ns = longest[0]
     if total_ns < _STANDS_OUT * computing_ns:
         return ""
-    match = _FUNCTION.match(name)
-    function = (match.group(2) if match else name)[:_NAME_LENGTH]
+    function = _function(name)
     launched = _launched(facts, rows, name, function, device=total_ns >= _OF_ONE_OP * computing_ns)
     return f"the kernel `{function}` alone {share(min(total_ns / computing_ns, 1.0))}{launched}"
+
+
+def _function(name: str) -> str:
+    """Of a kernel's name what a person calls it by."""
+    match = _FUNCTION.match(name)
+    return (match.group(2) if match else name)[:_NAME_LENGTH]
 
 
 def _launched(facts: Facts, rows: BoolArray, name: str, function: str, *, device: bool) -> str:

@@ -190,6 +190,7 @@ def _held_up(facts: Facts, limits: Limits, claimed: IntervalSet) -> Finding | No
         why=(
             f"The GPU idles {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} ({share(ratio)}) while the "
             f"host is at work inside `{owner.name}`, {calls(facts, owner)}: its own work on the host, not launching."
+            f"{within(facts, claims)}"
         ),
         saving=Saving(
             claims=claims,

@@ -14,6 +14,16 @@ from rules.guards import FEWER_GUARDS
 
 # Ops of a library that has a kernel for each size built or looked up: its own work on the host is that.
 _OF_LIBRARY = re.compile(r"aten::(?:cudnn|miopen)_")
+# What makes a tensor of another type, or of another layout, of one on the host.
+_COPIES = re.compile(r"aten::(?:to|_to_copy|copy_|contiguous|clone)$")
+_CAST_THERE = (
+    "-frame = torch.from_numpy(frame).float().to(device)\n"
+    "+frame = torch.from_numpy(frame).to(device).float()   # bytes travel"
+)
+_CASTS = (
+    "A tensor on the host is copied there, as a cast or another layout does: send it as it is, and do that on the device. Where it "
+    "is neither, the copy can go."
+)
 _JOINT = "` and `"
 
 _FAST = Advice(
@@ -46,8 +56,10 @@ def own_work(facts: Facts, owner: DispatchOwner) -> tuple[Advice, ...]:
         return FEWER_GUARDS
     if all(_OF_LIBRARY.match(name) or CONV_OP.search(name) for name in names):
         return _prepared(facts, each)
+    there = (Advice("diff", _CAST_THERE, _CASTS),) if all(_COPIES.match(name) for name in names) else ()
     lines = " Record with `with_stack=True` to see the line that calls it." if not facts.recording.has_stacks else ""
     return (
+        *there,
         Advice(
             "text",
             f"Take the work of `{owner.name}` off the path to the next kernel: on tensors that lie on the GPU, less often, or "

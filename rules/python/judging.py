@@ -35,7 +35,7 @@ def loss_of(facts: Facts, loop: Loop) -> HostLoss:
         facts.device,
         facts.time.device_waits,
         facts.time.waterfall,
-        loop.spans,
+        loop.calling,
         dispatch_bound=loop.mean_op_ns < DISPATCH_BOUND_OP_NS,
     )
 
@@ -59,18 +59,18 @@ def saving_of(facts: Facts, loop: Loop) -> Saving:
         kernel_ns=saved.op_ns,
         basis="what the loop costs, less one repetition of each run: one call on the whole tensor still has to be made",
     )
-    return with_kernels(facts, saving, loop.spans, loop.avoidable_ratio)
+    return with_kernels(facts, saving, loop.calling, loop.avoidable_ratio)
 
 
 def what(facts: Facts, loop: Loop) -> str:
     """How often it repeats, where, and what it takes."""
-    backward = loop.backward.total_ns
+    backward, forward_ns = loop.backward.total_ns, (loop.forward & loop.calling).total_ns
     also = f" and {duration(facts.steps.per_step(backward))} in its backward pass" if backward else ""
     same = "much the same" if loop.varies else "the same"
     some = f", in some turns also `{_listed(loop.in_some_turns)}`," if loop.in_some_turns else ""
     return (
         f"{same} {count(len(loop.unit), 'op')} (`{_listed(loop.unit)}`){some} run {_how_often(facts, loop)} {_WHERE[loop.phase]}, "
-        f"which takes {duration(facts.steps.per_step(loop.forward.total_ns))}{also} of {facts.steps.each} on the host"
+        f"which takes {duration(facts.steps.per_step(forward_ns))}{also} of {facts.steps.each} on the host"
     )
 
 
@@ -89,13 +89,13 @@ def _how_often(facts: Facts, loop: Loop) -> str:
 
 def evidence(facts: Facts, loop: Loop) -> tuple[Evidence, ...]:
     """Cost and sequence."""
-    spans = loop.spans.total_ns
+    spans = loop.calling.total_ns
     return (
         Bars(
             "mean step, host",
             "ns",
             (
-                Bar("loop", facts.steps.per_step(loop.forward.total_ns)),
+                Bar("loop", facts.steps.per_step((loop.forward & loop.calling).total_ns)),
                 Bar("its backward pass", facts.steps.per_step(loop.backward.total_ns)),
                 Bar("rest of the step", facts.steps.per_step(facts.steps.total_ns - spans)),
             ),

@@ -11,12 +11,11 @@ already queued; the rest is idle time.
 ## How it is measured
 `|idle and no event on the issuing and the main thread| / |used steps|` (the cause `python` of the waterfall); on a thread of the
 backward pass the way from one op to the next, up to 100 us, is autograd's own and does not count. What more specific rules claim
-where they fire is taken out: pauses (garbage collection PY004, isolated gaps ID003, output ID005), loops (PY002, PY003,
-PY006), autotuners (KE011), DDP's search for unused parameters (CO006).
-On a CPU-only trace: time of the step's thread outside ops, in stretches long enough to be more than the way from one op to the
-next. That way is longer on a slow or busy core: `advisor collect` times an empty loop beside the recording, and the limit is
-`min_stretch_ns` times as long as the loop took against a quiet machine (17.5 ns a turn). Unit: nanoseconds, shown as a share of
-the step.
+where they fire is taken out: pauses (PY004, ID003, ID005), loops (PY002, PY003, PY006), autotuners (KE011), DDP's search for
+unused parameters (CO006). On a CPU-only trace: time of the step's thread outside ops, in stretches long enough to be more than the
+way from one op to the next. That way is longer on a slow or busy core: `advisor collect` times an empty loop beside the recording,
+and the limit is `min_stretch_ns` times as long as the loop took against a quiet machine (17.5 ns a turn). Unit: nanoseconds, shown
+as a share of the step.
 
 ## Example
 Slow:
@@ -71,11 +70,12 @@ from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Sever
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
+from rules import adapters
 from rules.commands import collect
 from rules.guards import FEWER_GUARDS, in_guards
 from rules.place import location
 from rules.purpose import by_purpose
-from rules.python import adapters, after_reads, called, sampled
+from rules.python import after_reads, called, sampled
 from rules.python.advice import (
     BESIDE,
     CLIPPED_IN_PARTS,

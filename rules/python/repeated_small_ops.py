@@ -17,7 +17,8 @@ gradient that each makes first, between two steps of the optimizer; their cost i
 turns with a layer and a loss, none of which runs backward by itself or is a step of a cell (PY006); a recurrent layer has to begin
 from zeros in each, and nothing is joined with `cat`, as a state would be. On a device the rule
 speaks up only where launches limit the step; the cost is the idle time in the loop. On a CPU-only trace it is the loop's time,
-where a mean op takes less than 20 us. The saving is the cost times `1 - 1/n`. Unit: nanoseconds.
+where a mean op takes less than 20 us. Where a turn pauses for a millisecond between two ops, as to decode an image, the pause is
+no part of it. The saving is the cost times `1 - 1/n`. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -106,7 +107,7 @@ _ONE_MADE = "Record again: one tensor is made for a batch instead of one for eac
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires for each repeated sequence that takes at least `min_ratio` of the used steps."""
     loops = [loop for loop in facts.loops.found if loop.over_list or loop.calls_experts]
-    costly = [loop for loop in loops if facts.steps.ratio(loop.spans.total_ns) >= limits["min_ratio"]]
+    costly = [loop for loop in loops if facts.steps.ratio(loop.calling.total_ns) >= limits["min_ratio"]]
     steps = [loop for loop in costly if loop.over_list and may_be_the_steps(facts.steps, loop)]
     if steps:
         unit = ", ".join(name.removeprefix("aten::") for name in steps[0].unit)
@@ -118,7 +119,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         if facts.steps.ratio(one.loop.spans.total_ns) >= limits["min_ratio"] and not may_be_the_steps(facts.steps, one.loop)
     ]  # fmt: skip
     if not (costly or samples) and passes < limits["min_ratio"]:
-        longest = max((facts.steps.ratio(loop.spans.total_ns) for loop in loops), default=0.0)
+        longest = max((facts.steps.ratio(loop.calling.total_ns) for loop in loops), default=0.0)
         yield clear(f"repeated small ops take at most {share(longest)} of the step, below {share(limits['min_ratio'])}")
         return
     everywhere = facts.device.main is None or facts.time.launch_bound

@@ -68,7 +68,7 @@ from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import duration, share, size
 from rules.device_words import of_device
 from rules.sync.judging import MIN_RATIO, beside_work, finding
-from rules.transfer.advice import keep_on_device
+from rules.transfer.kept_weights import keep_on_device
 from traces.trace import Capability
 
 META = RuleMeta(

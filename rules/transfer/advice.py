@@ -6,8 +6,10 @@ import re
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice
+from rules import adapters
 from rules.device_words import of_device
 from rules.purpose import by_purpose
+from rules.transfer.kept_weights import keep_on_device
 
 _PIECES = (
     " They take turns with kernels: weights or activations that are kept on the host for room, as offloading does, or samples that "
@@ -15,7 +17,7 @@ _PIECES = (
 )
 _MODELS = (
     " So many large ones come one after the other, again and again: the weights of a model that is kept on the host between its "
-    "calls, as offloading does; no batch."
+    "calls, as offloading does, or of adapters loaded anew; no batch."
 )
 
 
@@ -25,24 +27,10 @@ _BACK = (
 )
 
 
+_ADAPTERS = " Most of it are weights of low-rank adapters, which are loaded where they are asked for; no batch."
 _ACTIVATIONS = (
     " The backward pass asks for it, and as much was copied to the host before, in tensors of the same sizes: activations that are "
     "kept there meanwhile, as `save_on_cpu` and offloading do; no batch."
-)
-SAVED = (
-    Advice(
-        "diff",
-        "-with torch.autograd.graph.save_on_cpu():\n+with torch.autograd.graph.save_on_cpu(pin_memory=True):\n"
-        "     loss = model(batch)",
-        "From pinned memory the copies back do not hold the host, and both ways are faster; each tensor is pinned anew. What "
-        "offloads on streams of its own hides the copies behind the layers (torchtune: `OffloadActivations(use_streams=True)`).",
-    ),
-    Advice(
-        "python",
-        "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)",
-        "Computes the activations again instead of copying them: compare what a block takes with what its copies take.",
-    ),
-    Advice("text", "Where the device has room for some of them: save only those of the largest layers on the host."),
 )
 COMPUTED_ON_DEVICE = Advice(
     "python",
@@ -64,6 +52,8 @@ def comes_back(facts: Facts) -> bool:
 
 def what_is_sent(facts: Facts) -> str:
     """A sentence on what the copies are, where they are no batches; empty where they may be."""
+    if facts.transfer.adapters:
+        return _ADAPTERS
     if facts.transfer.activations_saved:
         return _ACTIVATIONS
     if facts.transfer.piece_by_piece:
@@ -76,74 +66,6 @@ def what_is_sent(facts: Facts) -> str:
         return " Most of it comes back from the host, which computes on what was copied there just before; no loader's batch."
     computed = facts.transfer.computed_on_host
     return f" Most of it is computed on the host just before, by `{computed}`; no loader's batch." if computed else ""
-
-
-def keep_on_device(facts: Facts) -> tuple[Advice, ...]:
-    """What is sent piece by piece, or model by model, stays on the device, or is sent beside the kernels."""
-    if facts.transfer.activations_saved:
-        return SAVED
-    if facts.transfer.there_and_back:
-        return _kept(facts)
-    if not facts.transfer.piece_by_piece:
-        return (
-            Advice(
-                "diff",
-                "-pipe.enable_model_cpu_offload()    # each model's weights, for each call\n"
-                "+pipe.to(device)                    # where the card has room, in 16 bits or fewer",
-                "Keep on the device what is called most often, and small models first: each call then saves its copies. An engine "
-                "that serves the model has a setting for each of its parts.",
-            ),
-            Advice(
-                "text",
-                "Where the card has no room: send it layer by layer from pinned memory, the next layer's weights on a stream of "
-                "their own while this layer computes; or call it for several inputs at once, and keep what it gives for inputs "
-                "that come again.",
-                "In diffusers `enable_group_offload(..., use_stream=True)`.",
-            ),
-        )
-    return (
-        Advice(
-            "diff",
-            "-pipe.enable_sequential_cpu_offload()    # each module's weights, for each call\n"
-            "+pipe.to(device)                         # where the card has room, in 16 bits or fewer\n"
-            "+pipe.enable_model_cpu_offload()         # or whole models, once each",
-            "Where these are weights: keep on the device what fits there (of `device_map` as well), and offload large pieces only.",
-        ),
-        Advice(
-            "text",
-            "Where the card has no room: keep the host's copies in pinned memory, made once, and send the next layer's weights on "
-            "a stream of their own while this layer computes.",
-        ),
-        Advice(
-            "text",
-            "Where these are samples: put them together on the host and send them at once.",
-        ),
-    )
-
-
-def _kept(facts: Facts) -> tuple[Advice, ...]:
-    """What goes to and fro stays where it is used."""
-    binding = Advice(
-        "python",
-        "binding = session.io_binding()\n"
-        'binding.bind_input("x", "cuda", 0, np.float16, tuple(x.shape), x.data_ptr())\n'
-        'binding.bind_output("y", "cuda")\n'
-        "session.run_with_iobinding(binding)",
-        "ONNX Runtime sends inputs from the host and gives outputs back as NumPy arrays, unless they are bound to memory of the "
-        "device. In optimum `use_io_binding=True`.",
-    )
-    resident = Advice(
-        "text",
-        "Keep it on the device from one use to the next: hooks that offload a model move it there and back at each call, so take "
-        "them off while a loop calls it, or let them offload what the loop does not call.",
-        "A cache is made on the device, and written in place.",
-    )
-    in_parts = Advice(
-        "text",
-        "Where the card has no room: send weights layer by layer from pinned memory on a stream of their own, and do not copy them "
-        "back: the host has them already.",
-    )
-    return (binding,) if facts.recording.onnx_runtime else (resident, in_parts)
 
 
 def _computed_there(name: str) -> tuple[Advice, ...]:
@@ -162,6 +84,8 @@ def _computed_there(name: str) -> tuple[Advice, ...]:
 
 def pin_memory(facts: Facts) -> tuple[Advice, ...]:
     """Pinned batches, copied without waiting."""
+    if facts.transfer.adapters:
+        return (adapters.KEPT,)
     if facts.transfer.of_weights:
         return keep_on_device(facts)
     if comes_back(facts):
@@ -235,6 +159,8 @@ def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
         facts: The measurements.
         own_stream: Whether the copies already run on another stream than the kernels.
     """
+    if facts.transfer.adapters:
+        return (adapters.KEPT,)
     if facts.transfer.of_weights:
         return keep_on_device(facts)
     if facts.transfer.computed_on_host is not None:

@@ -47,6 +47,13 @@ def facts_with(*kernels: tuple[str, float]) -> Facts:
             (("void at::native::batch_norm_backward_kernel<float>(p)", 6_000), ("void vector_fft<16u, 2u>(p)", 3_000)),
             "normalisation 67 %, Fourier transforms 33 %",
         ),
+        # What no kind is known of is told by its longest kernel, unless that stands out by itself.
+        (
+            ((GEMM, 4_500), ("frobnicate", 2_500), ("merge", 1_000)),
+            "matrix products 56 %; the kernel `sm90_xmma_gemm_bf16bf16_bf16f32_f32` alone 56 %; "
+            "44 % in kernels whose names tell no kind, `frobnicate` first.",
+        ),
+        (((GEMM, 4_500), (GELU, 4_000), ("merge", 500)), "matrix products 50 %, pointwise kernels 44 %; "),
         (
             (("frobnicate", 8_000), ("merge", 500)),
             "the names of its work do not say: the kernel `frobnicate` alone 94 %.",

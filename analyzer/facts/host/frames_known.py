@@ -23,10 +23,12 @@ _WAITS = re.compile(
 )
 
 
-# Low-rank adapters loaded, merged into weights or taken out of them: PEFT (tuners/lora/layer.py), diffusers (loaders/lora_base.py).
+# Low-rank adapters loaded, merged into weights or taken out of them: PEFT (tuners/lora/layer.py), diffusers (loaders/lora_base.py);
+# those of an engine put where its kernels read them: vLLM (lora/worker_manager.py, lora/layers), SGLang (lora/mem_pool.py).
 _MERGES = re.compile(
-    r".+\.py\(\d+\): _?(?:(?:un)?fuse_lora\w*|(?:un)?merge_(?:adapter|lora\w*)|merge_and_unload|load_lora\w*|load_adapter)$"
-    r"|.*(?:lora|peft)[^(]*\.py\(\d+\): (?:un)?(?:merge|fuse)\w*$"
+    r".+\.py\(\d+\): _?(?:(?:un)?fuse_lora\w*|(?:un)?merge_(?:adapter|lora\w*)|merge_and_unload|load_lora\w*|load_adapter"
+    r"|set_active_(?:loras|adapters)|activate_adapter)$"
+    r"|.*(?:lora|peft)[^(]*\.py\(\d+\): (?:(?:un)?(?:merge|fuse)\w*|set_lora|reset_lora|add_adapter|prepare_lora_batch)$"
 )
 
 

@@ -38,6 +38,7 @@ class Fusion(msgspec.Struct, frozen=True):
         shorter: Of each run all but the longest, which may take its time for another reason than its data; shape (kernels,).
         shapes_known: Whether the shapes of most chained kernels were recorded; where they were not, only the order is known.
         compiled: Whether a compiler already fuses here: Triton kernels, or regions of torch.compile.
+        regions: Whether regions of torch.compile show: Triton kernels alone may be written by hand, or of a model exported ahead.
         longest_chain: Kernels in the longest run.
     """
 
@@ -47,6 +48,7 @@ class Fusion(msgspec.Struct, frozen=True):
     shorter: BoolArray
     shapes_known: bool
     compiled: bool
+    regions: bool
     longest_chain: int
 
 
@@ -74,13 +76,15 @@ def fusion(trace: Trace, kernels: Kernels, steps: Steps) -> Fusion:
     passing[order[_shortest(joined, dur)]] = False
     shorter[order[_shortest(joined, -dur)]] = False
     names = [name for part in (trace.ops, trace.annotations) for name in distinct_texts(part["name"])]
+    regions = any(map(is_compiled, names))
     return Fusion(
         pointwise=pointwise,
         chained=chained,
         passing=passing,
         shorter=shorter,
         shapes_known=found.time_ns(chained & (size != NONE)) * 2 > found.time_ns(chained),
-        compiled=bool(found.is_family("triton").any()) or any(map(is_compiled, names)),
+        compiled=regions or bool(found.is_family("triton").any()),
+        regions=regions,
         longest_chain=_longest_run(joined) + 1 if joined.any() else 0,
     )
 

@@ -25,7 +25,7 @@ from analyzer.facts.kernels.row_selects import row_selects
 from analyzer.facts.kernels.searches import Searches, searches
 from analyzer.facts.kernels.slowing import Slowing, slowing
 from analyzer.facts.kernels.timed_runs import TimedRuns, timed_runs
-from analyzer.facts.kernels.unpacked_in_ops import unpacked_in_ops
+from analyzer.facts.kernels.unpacked_in_ops import unpacked_by_op, unpacked_in_ops
 from analyzer.facts.kernels.without_gradients import without_gradients
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
@@ -78,12 +78,14 @@ class KernelFacts(Section):
 
     @fact
     def unpacking(self) -> BoolArray:
-        """Which kernels only unpack quantised weights: made for that, or ops of torch in front of a product; shape (kernels,)."""
-        return self.named.is_family("dequantize") | self.unpacked_in_ops
+        """Which kernels only unpack quantised weights: made for that, or ops in front of a product; shape (kernels,)."""
+        made = self.named.is_family("dequantize") | unpacked_by_op(self._host, self.named)
+        unpacking: BoolArray = made | self.unpacked_in_ops
+        return unpacking
 
     @fact
     def unpacked_in_ops(self) -> BoolArray:
-        """The latter."""
+        """Those that ops of torch launch, bits masked and shifted one kernel at a time."""
         return unpacked_in_ops(self._host, self.named)
 
     @fact

@@ -1,6 +1,7 @@
 """Packed weights written out by ops of torch: bits are masked, shifted and scaled one kernel at a time in front of each product.
 
-So do GGUF files in diffusers and ComfyUI, HQQ's and GPTQ's backends in plain torch, and quantised tensors without a kernel.
+So do GGUF files in diffusers and ComfyUI, HQQ's and GPTQ's backends in plain torch, and quantised tensors without a kernel. A
+library's op may do it too, whatever kernels it launches.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from analyzer.spans.labels import codes_of, distinct_texts
 
 _BITS = re.compile(r"aten::(?:bitwise_\w+|__i?(?:and|rshift|lshift)__)$")
 _KERNEL_OF_BITS = re.compile(r"[Bb]itwise(?:And|Or|_and|_or)|[rl]shift")
+# bitsandbytes (bitsandbytes/_ops.py), vLLM's extension: what scales the result of a product, `int8_mm_dequant`, unpacks no weight.
+_UNPACKS = re.compile(r"(?:bitsandbytes|_C|awq_ext|gptq\w*)::(?!\w*mm_dequant)\w*dequant")
 # Few pieces are masks of another use: a weight is unpacked in front of each of many products.
 _MIN_RUNS = 3
 _PRODUCTS = ("gemm", "gemv", "conv")
@@ -50,6 +53,14 @@ def unpacked_in_ops(host: HostFacts, kernels: Kernels) -> BoolArray:
         return found
     found[order] = unpacks
     return found
+
+
+def unpacked_by_op(host: HostFacts, kernels: Kernels) -> BoolArray:
+    """Which kernels an op launches that unpacks weights by its name, shape (kernels,)."""
+    ops = host.ops
+    inside = ops.nearest(ops.named(lambda name: _UNPACKS.match(name) is not None)) >= 0
+    rows: BoolArray = np.append(inside, False)[kernels.frame["op"].to_numpy()]
+    return rows
 
 
 def _of_bits(host: HostFacts, kernels: Kernels) -> BoolArray:

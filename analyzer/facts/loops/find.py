@@ -47,6 +47,9 @@ LAYER = re.compile(
     # A compiled part of a model, run as one op (Torch-TensorRT, AOTInductor, Neuron).
     r"|(?:tensorrt|trt|neuron|aoti\w*)::\w*(?:execute|engine|forward|run)\w*$"
 )
+# So long no op is called from Python for lack of speed: calling one takes some microseconds, a tenth of a millisecond through
+# tensor subclasses. What the program does meanwhile (an image decoded, a file read) is work of its own.
+_PAUSE_NS = 1_000_000
 # An op of the backward pass under the engine.
 _ENGINE = re.compile(r"autograd::")
 _BACKWARD_FUNCTION = re.compile(r"\w*Backward\d*$")
@@ -241,8 +244,15 @@ def _loop(
         backward=backward.of(members, run),
         ops=len(members),
         op_ns=int((end[members] - start[members]).sum()),
+        pauses=_pauses(start[members], end[members], run) & steps.window,
         varies=varies,
     )
+
+
+def _pauses(start: Int64Array, end: Int64Array, run: Int64Array) -> IntervalSet:
+    """Where between two ops of a run nothing of it begins for long."""
+    long = (run[1:] == run[:-1]) & (start[1:] - end[:-1] > _PAUSE_NS)
+    return IntervalSet(end[:-1][long], start[1:][long])
 
 
 def _takes_elements(unit: tuple[str, ...]) -> bool:

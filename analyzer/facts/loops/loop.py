@@ -6,7 +6,7 @@ import msgspec
 
 from analyzer.facts.loops.cells import cell_of, like_a_cell, like_a_scan
 from analyzer.facts.loops.expert_calls import routes_rows
-from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.intervals import EMPTY, IntervalSet
 
 # One op that repeats over different tensors is too common to be called a loop: copies, clones and views inside the framework.
 MIN_UNIT = 2
@@ -31,6 +31,7 @@ class Loop(msgspec.Struct, frozen=True):
         backward: Time of the backward pass that belongs to them (by sequence numbers).
         ops: Ops directly in the runs.
         op_ns: Time inside these ops.
+        pauses: Between ops of a run, where none begins for a millisecond: what the program does there is not calling ops.
         varies: Whether turns are not all alike: a branch in the loop. `unit` is the commonest turn then.
         in_some_turns: Names of the ops that other turns have and the commonest has not, in the order in which they come. The
             commonest turn of a loop over masks may be the one that finds nothing to take.
@@ -48,6 +49,7 @@ class Loop(msgspec.Struct, frozen=True):
     backward: IntervalSet
     ops: int
     op_ns: int
+    pauses: IntervalSet = EMPTY
     varies: bool = False
     in_some_turns: tuple[str, ...] = ()
 
@@ -55,6 +57,11 @@ class Loop(msgspec.Struct, frozen=True):
     def spans(self) -> IntervalSet:
         """All time of the loop on the host."""
         return self.forward | self.backward
+
+    @property
+    def calling(self) -> IntervalSet:
+        """What one call for all could stand for; what a turn through elements does between its ops is vectorised with it."""
+        return self.spans - self.pauses if self.over_list else self.spans
 
     @property
     def avoidable(self) -> bool:

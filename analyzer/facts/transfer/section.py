@@ -93,6 +93,13 @@ class TransferFacts(Section):
             return False
         return asked_for_backwards(self.trace, to_device)
 
+    @fact
+    def adapters(self) -> bool:
+        """Whether most of what is sent to the device are weights of low-rank adapters, as stacks tell."""
+        known = self.copies.to_device.with_call
+        inside = self._host.merging_adapters.contains(known["call_start_ns"].to_numpy("int64"))
+        return 2 * Copies(known[inside]).bytes > self.copies.to_device.bytes
+
     @property
     def of_weights(self) -> bool:
         """Whether what is sent is kept on the host for room, or between its uses: it could stay on the device."""

@@ -44,3 +44,19 @@ def test_other_ops_are_moved() -> None:
     said = text(told("aten::random_"))
     assert "on tensors that lie on the GPU" in said
     assert "guard" not in said
+
+
+def test_casts_are_left_to_the_device_and_the_function_that_makes_them_is_named() -> None:
+    """15 ms a frame for `torch.from_numpy(frame).float()`, with stacks."""
+    world = Clocked(marks=False)
+    for _ in range(8):
+        with world.stack("eval.py(700): evaluate", "eval.py(640): prepare"):
+            world.host_op("aten::to/aten::_to_copy/aten::copy_", 15_000)
+            world.copied("HtoD", 24_000_000)
+        for _ in range(40):
+            world.kernel_of("aten::mm", NVJET, 60)
+        world.copied("DtoH", 4_000)
+    found = judged(RULE, world).finding
+    assert "`prepare`" in found.why
+    assert ".to(device).float()" in found.fix[0].code
+    assert ".to(device).float()" not in text(told("aten::random_"))

@@ -127,3 +127,23 @@ def test_weights_that_ops_of_torch_unpack_are_told_with_a_kernel_as_the_remedy()
 @pytest.mark.parametrize("ops", [("aten::mul", "aten::add"), ("aten::mul", "aten::logical_and")])
 def test_pointwise_ops_in_front_of_products_that_look_at_no_bits_unpack_nothing(ops: tuple[str, ...]) -> None:
     assert run(RULE, in_ops(ops=ops)).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("op", "state"),
+    [
+        ("bitsandbytes::int8_vectorwise_dequant", State.FIRED),
+        ("bitsandbytes::int8_mm_dequant", State.NOT_APPLICABLE),
+        ("aten::mul", State.NOT_APPLICABLE),
+    ],
+)
+def test_an_op_of_a_library_that_unpacks_is_told_whatever_it_launches(op: str, state: State) -> None:
+    """LLM.int8() in vLLM: weights are multiplied by their scales in torch, inside an op of bitsandbytes."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.op(op, at + 4, 60)
+        builder.launch(at + 10, kernel_start=at + 2_000, kernel_dur=30_000, op="aten::mul")
+        builder.launch(at + 100, kernel_start=at + 32_000, kernel_dur=60_000, name=GEMM, op="aten::mm")
+    assert run(RULE, builder).state is state

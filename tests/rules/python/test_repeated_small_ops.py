@@ -162,3 +162,22 @@ def test_the_last_row_counts_although_it_is_short() -> None:
                 now += 10
         builder.op("aten::linear", now, at + STEP - now)
     assert "run 66 times a step, in 5 rows, in the step" in judged(RULE, builder).finding.why
+
+
+@pytest.mark.parametrize(("pause", "state"), [(50, State.FIRED), (1_500, State.CLEAR)])
+def test_what_a_turn_does_between_its_ops_for_long_is_no_calling_of_them(pause: float, state: State) -> None:
+    """Images decoded one by one, each normalised by two ops, while the device waits: one call for all ops decodes none of them."""
+    builder, at = TraceBuilder(), 0.0
+    for number in range(4):
+        begin = at
+        for _ in range(20):
+            at += pause
+            for op in ("aten::div", "aten::sub_"):
+                builder.op(op, at, 9)
+                at += 10
+        for _ in range(40):
+            builder.op("aten::linear", at, 9)
+            builder.launch(at + 2, kernel_start=at + 8, kernel_dur=1, op=None, name="gemm")
+            at += 10
+        builder.step(number, begin, at - begin)
+    assert run(RULE, builder).state is state

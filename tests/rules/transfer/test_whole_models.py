@@ -40,3 +40,36 @@ def test_parts_of_a_batch_and_a_model_loaded_once_are_not_taken_for_one(copies: 
     facts = Facts(world(copies=copies, sent=sent).trace())
     assert facts.transfer.whole_models is False
     assert facts.transfer.of_weights is False
+
+
+def served(*frames: str) -> TraceBuilder:
+    """An engine that sends 80 tensors of 1.6 MB before each fourth pass, in these frames."""
+    world = Clocked(marks=False)
+    for _ in range(4):
+        with world.stack("serve.py(9): main", *frames):
+            for _ in range(80):
+                world.copied("HtoD", 1_600_000)
+        for _ in range(4):
+            with world.inside("execute_context_0(0)_generation_4(4)"):
+                for _ in range(40):
+                    world.kernel_of("aten::linear/aten::mm", NVJET, 90)
+                world.synchronize("cudaStreamSynchronize")
+    return world
+
+
+def test_adapters_that_an_engine_loads_for_requests_are_told_as_such() -> None:
+    frames = (
+        "vllm/v1/worker/lora_model_runner_mixin.py(90): set_active_loras",
+        "vllm/lora/layers/base_linear.py(60): set_lora",
+    )
+    found = judged(PAGEABLE, served(*frames)).finding
+    assert "weights of low-rank adapters" in found.why
+    assert "max_loras" in found.fix[0].code
+    assert not any("offload" in advice.code for advice in found.fix)
+
+
+def test_what_an_engine_sends_otherwise_is_no_pipeline_of_diffusers() -> None:
+    found = judged(PAGEABLE, served("vllm/model_executor/models/utils.py(540): forward")).finding
+    assert "low-rank adapters, which" not in found.why
+    assert "pipe." not in found.fix[0].code
+    assert "cpu_offload_gb" in found.fix[0].code

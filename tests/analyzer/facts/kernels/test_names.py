@@ -34,6 +34,7 @@ MATRIX = [
     ("Cijk_Alik_Bljk_BBS_BH_Bias_HAS_SAV_UserArgs_MT32x32x64_MI16x16x1_SN", "gemm", "bf16", True, None, None),
     ("Cijk_Ailk_Bjlk_SB_Bias_AS_SAV_UserArgs_MT64x16x16_MI16x16x1_SN_LDSB0", "gemm", "fp32", True, None, None),
     ("Cijk_Ailk_Bljk_HHS_BH_MT64x64x64_MI16x16x16x1_SN", "gemm", "fp16", True, None, None),
+    ("fmha_cutlassF_f32_aligned_64x64_rf_sm80(Params)", "attention", "fp32", True, None, 8),
     ("volta_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1", "conv", "fp32", False, None, 7),
     ("cudnn_infer_ampere_scudnn_128x64_relu_xregs_large_nn_v1", "conv", "fp32", False, None, 8),
     ("void implicit_convolve_sgemm<float, float, 1024, 6, 7, 3, 3, 5, 1, false, true, true>(p)", "conv", "fp32", False, None, None),

@@ -9,10 +9,11 @@ from analyzer.units import share
 
 # Less of the time in them is one part of several.
 _MOST = 0.5
-_KEPT = Advice(
+KEPT = Advice(
     "text",
     "Keep the adapters loaded and name the one of a request (`set_adapters`, an engine's `LoRARequest`), or merge once, and keep a "
-    "merged copy of the weights for each adapter that is asked for often.",
+    "merged copy of the weights for each adapter that is asked for often. An engine has a setting for how many it holds on the "
+    "device, and on the host (`max_loras` and `max_cpu_loras` in vLLM, `--max-loras-per-batch` in SGLang).",
     "Merged weights are faster per pass, and merging costs a pass over all of them: it pays where many requests share an adapter.",
 )
 
@@ -29,4 +30,4 @@ def sentence(facts: Facts, time: IntervalSet) -> str:
 
 def kept(facts: Facts, time: IntervalSet) -> tuple[Advice, ...]:
     """What to do about it; nothing where adapters have little to do with it."""
-    return (_KEPT,) if _ratio(facts, time) >= _MOST else ()
+    return (KEPT,) if _ratio(facts, time) >= _MOST else ()
