@@ -153,7 +153,7 @@ def _scalers(facts: Facts) -> Finding:
 
 
 def _none(facts: Facts) -> str:
-    number = facts.sync.scalar_ops
+    number = facts.sync.host_reads
     if number:
         return f"{count(number, '`aten::item`', '`aten::item`')} in the used steps, all of CPU tensors: none waits for the device"
     return "no single value is read off the device in the used steps"

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from stories import (
     of_answering,
     of_busy_training,
+    of_decoding,
+    of_endpoints,
     of_engines,
     of_fields_in_training,
     of_first_sight,
@@ -30,6 +32,7 @@ from stories import (
     of_nested_updates,
     of_odd_recordings,
     of_other_software,
+    of_other_uses,
     of_pipelines,
     of_quantised,
     of_recordings,
@@ -79,6 +82,9 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "jobs of several ranks": of_whole_jobs.STORIES,
     "engines and their graphs": of_engines.STORIES,
     "odd recordings": of_odd_recordings.STORIES,
+    "making tokens": of_decoding.STORIES,
+    "endpoints": of_endpoints.STORIES,
+    "other uses": of_other_uses.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 

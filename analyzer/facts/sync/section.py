@@ -15,7 +15,7 @@ from analyzer.facts.sync.op_gaps import Silence, after_reads, silences
 from analyzer.facts.sync.read_places import neighbour
 from analyzer.facts.sync.removable import removable
 from analyzer.facts.sync.waiting_calls import WaitingCalls
-from analyzer.facts.sync.waits import Waits, scalar_ops, waits
+from analyzer.facts.sync.waits import Waits, host_reads, waits
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.intervals import EMPTY, IntervalSet
 
@@ -88,9 +88,9 @@ class SyncFacts(Section):
         return eager_checks(self.trace, self._steps)
 
     @fact
-    def scalar_ops(self) -> int:
-        """How many single values the used steps read, off the device or not."""
-        return scalar_ops(self.trace, self._steps)
+    def host_reads(self) -> int:
+        """How many single values the used steps read that lie on the host."""
+        return host_reads(self.trace, self._steps, self.waits)
 
     def silences(self, time: IntervalSet) -> tuple[Silence, ...]:
         """Which ops stretches of the training thread's time lie between, the longest together first."""

@@ -248,7 +248,13 @@ def after_amount(time: IntervalSet, start_ns: Int64Array, amount_ns: Int64Array)
     return np.where(exists, moment, np.iinfo(np.int64).max)
 
 
-def scalar_ops(trace: Trace, steps: Steps) -> int:
-    """How many `aten::item` begin in the used steps; those on CPU tensors wait for nothing."""
-    inside = steps.host_window.contains(trace.ops["start_ns"].to_numpy())
-    return int((inside & is_any(trace.ops["name"], "aten::item")).sum())
+def host_reads(trace: Trace, steps: Steps, found: Waits) -> int:
+    """How many `aten::item` in the used steps wait for nothing: those on CPU tensors.
+
+    One in which a call waits may be told of another reason: of the op around it that needs a size.
+    """
+    reads = trace.ops[is_any(trace.ops["name"], "aten::item")]
+    start, end = reads["start_ns"].to_numpy(), reads["end_ns"].to_numpy()
+    calls = np.sort(found.calls["start_ns"].to_numpy())
+    waits = np.searchsorted(calls, end) > np.searchsorted(calls, start)
+    return int((steps.host_window.contains(start) & ~waits).sum())

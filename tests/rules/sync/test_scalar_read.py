@@ -73,6 +73,17 @@ def test_quiet_where_the_items_are_on_the_cpu() -> None:
     assert "CPU tensors" in result.reason
 
 
+def test_a_read_inside_an_op_that_needs_a_size_is_no_read_of_a_tensor_on_the_cpu() -> None:
+    """`repeat_interleave` reads how many rows there are: its wait is told of that op, and not said to be none."""
+    builder = world()
+    for event in list(builder.events):
+        if event["name"] == "aten::item":
+            builder.op("aten::repeat_interleave", event["ts"] - 1, event["dur"] + 2)
+    result = run(RULE, builder)
+    assert result.state is State.NOT_APPLICABLE
+    assert "CPU tensors" not in result.reason
+
+
 def test_quiet_when_the_device_works_on_meanwhile() -> None:
     result = run(RULE, world(refill=100))
     assert result.state is State.CLEAR
