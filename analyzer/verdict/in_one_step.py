@@ -1,4 +1,4 @@
-"""A loss that lies in one step alone binds that step, and says nothing of the others: a verdict of it says so."""
+"""A loss that was seen once binds the step it lies in, and says nothing of the others: a verdict of it says so."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ _MOST = 0.9
 # Of two steps nobody knows which one is usual.
 _MIN_STEPS = 3
 # Verdicts on pauses and searches say so themselves.
+_ASKED_ONCE = (
+    " One batch was asked for in all that was recorded, and a first one may take longer: record more to see the usual."
+)
 _COUNTS = re.compile(r"\bin [\d,]+ of [\d,]+ ")
 
 
@@ -28,6 +31,9 @@ def in_one_step(case: Case, said: Verdict) -> Verdict:
         said: The verdict on it.
     """
     facts = case.facts
+    if said.bound_by == "input" and len(facts.input.wait) == 1:
+        # The first batch that workers make, or that a file is opened for, takes longer than those behind it.
+        return msgspec.structs.replace(said, text=said.text + _ASKED_ONCE)
     causes = CAUSES_OF.get(said.bound_by, ())
     if not causes or facts.steps.count < _MIN_STEPS or _COUNTS.search(said.text):
         return said

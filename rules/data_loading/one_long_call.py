@@ -1,4 +1,4 @@
-"""What to say where a single call of the loader holds much of all waiting: loading may not be what made it long."""
+"""What to say where a single call of the loader holds all waiting, or much: loading may not be what made it long."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ _MIN_CALLS = 3
 
 
 def caveats(facts: Facts) -> tuple[str, ...]:
-    """Says what the loader takes without its longest call, where that stands alone; empty where none does."""
+    """Says that there is one call alone, or what the loader takes without its longest; empty where calls are alike."""
     pattern = facts.input.pattern
+    if len(facts.input.wait) == 1:
+        return (
+            "One call was recorded: a first batch, for which workers start or files are opened, may take longer than others.",
+        )
     if not _stands_alone(facts):
         return ()
     longest, total = int(pattern.dur_ns.max()), int(pattern.dur_ns.sum())

@@ -39,3 +39,9 @@ def test_a_loss_of_several_steps_is_not(kind: str, slow: tuple[int, ...], count:
 
 def test_of_two_steps_nobody_knows_which_is_usual() -> None:
     assert "this loss is in" not in verdict((0,), count=2, kind="copy").text
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_one_wait_for_a_batch_is_said_to_be_one(count: int) -> None:
+    asked_once = "One batch was asked for in all that was recorded"
+    assert (asked_once in verdict((0, 1), count=count, kind="input").text) is (count == 1)
