@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analyzer.cause_names import CAUSES
@@ -21,6 +21,8 @@ def held(moments: set[int]) -> IntervalSet:
     return IntervalSet.of([(one, one + 1) for one in moments])
 
 
+# A busy machine takes a second for what takes a millisecond.
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(HELD, max_size=5), st.lists(st.sampled_from([*CAUSES, None]), min_size=MOMENTS, max_size=MOMENTS))
 def test_each_moment_counts_once_by_the_sets_that_hold_it_and_its_cause(
     sets: list[set[int]], causes: list[str | None]

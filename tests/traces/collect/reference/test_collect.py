@@ -17,6 +17,7 @@ import torch
 
 from traces.collect import CollectConfig, collect
 from traces.collect.output.cores import cpu_features
+from traces.collect.trace_advisor_hook.phases.stacks import stacks_are_safe
 from traces.errors import UsageError
 
 
@@ -84,8 +85,9 @@ def test_the_loss_falls_on_drawn_digits(tmp_path: Path, digits_dir: Path) -> Non
 def test_nothing_of_the_machine_is_in_the_file(tmp_path: Path, digits_dir: Path) -> None:
     result = collect(_config(tmp_path, digits_dir, stacks=True, shapes=True, output=tmp_path / "t.json.gz", active=1))
     text = gzip.decompress(result.path.read_bytes()).decode()
-    assert "python_function" in text
-    assert "traces/collect/reference/loop.py" in text
+    # No torch before 2.7 records stacks on Python 3.13.
+    assert ("python_function" in text) is stacks_are_safe()
+    assert ("traces/collect/reference/loop.py" in text) is stacks_are_safe()
     assert '"Input Dims"' in text
     assert not re.search(rf"\b{re.escape(socket.gethostname())}\b", text)
     for folder in (Path.home(), Path.cwd(), tmp_path, digits_dir):

@@ -17,6 +17,7 @@ pytest.importorskip("torch")
 from traces.collect.output.cores import cpu_features
 from traces.collect.script.config import Recording
 from traces.collect.script.session import ScriptConfig, ScriptResult, Verdict, _Run, _with_steps, collect_script
+from traces.collect.trace_advisor_hook.phases.stacks import stacks_are_safe
 from traces.errors import UsageError
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
@@ -69,7 +70,8 @@ def test_a_script_is_recorded_and_not_disturbed(tmp_path: Path, capfd: pytest.Ca
     assert str(Path.home()) not in text
     assert str(tmp_path) not in text
     places = {(row["op"], row["file"].rpartition("/")[2]) for row in advisor["where"]}
-    assert ("aten::linear", "plain.py") in places
+    # Of torch before 2.7 on Python 3.13 there are none, and that is told.
+    assert (("aten::linear", "plain.py") in places) is stacks_are_safe() is not recording.stacks_left_out
     assert not any("trace_advisor_hook" in row["file"] for row in advisor["where"])
 
 
