@@ -7,8 +7,11 @@ import numpy as np
 from analyzer.facts.host.ops import OpTree
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import sums_by
-from analyzer.spans.labels import codes_of, distinct_texts
+from analyzer.spans.labels import codes_of, distinct_texts, is_any
 from analyzer.spans.open_spans import NONE
+
+# They hand a number to the host, and compute nothing.
+_READS = ("aten::_local_scalar_dense", "aten::item", "aten::is_nonzero")
 
 
 def of_kernels(tree: OpTree, launching: Int64Array, durations: Int64Array) -> tuple[tuple[str, int], ...]:
@@ -43,6 +46,8 @@ def of_calls(tree: OpTree, inside: BoolArray, counted: BoolArray) -> tuple[tuple
 def _by_name(tree: OpTree, rows: Int64Array, time: Int64Array) -> tuple[tuple[str, int], ...]:
     names = tree.ops["name"]
     vocabulary = distinct_texts(names)
+    computing = ~is_any(names, *_READS)[rows]
+    rows, time = rows[computing], time[computing]
     calls, spent = sums_by(codes_of(names)[rows], time, len(vocabulary))
     found = [(vocabulary[code], int(spent[code])) for code in np.flatnonzero(calls).tolist()]
     return tuple(sorted(found, key=lambda one: (-one[1], one[0])))

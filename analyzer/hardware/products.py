@@ -130,21 +130,42 @@ def _forward_work(call: Call, data: Shape, weight: Shape, result: Shape, *, tran
     return Work(_one_convolution(data, weight, result, transposed=transposed), moved)
 
 
-def _convolution_backward(call: Call) -> Work:
-    """(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask).
+def _convolution_backward(transposing: int, mask: int) -> Formula:
+    """(grad_output, input, weight, ..): both gradients; that of the bias is no product.
 
-    The gradient of the bias is no product.
+    Args:
+        transposing: Place of `transposed`.
+        mask: Place of the flags that say which gradients are wanted.
     """
+
+    def formula(call: Call) -> Work:
+        weight = call.tensor(2)
+        gradient, data = (_batched(call.tensor(place), weight) for place in (0, 1))
+        transposed, wanted = call.value(transposing), call.flags(mask)
+        if not isinstance(transposed, bool) or len(wanted) != 3:
+            raise UnknownWorkError("which gradients are wanted is not recorded")
+        # Each of the two gradients takes a product for each that the convolution itself takes, groups or not.
+        flops = _one_convolution(data, weight, gradient, transposed=transposed) * (wanted[0] + wanted[1])
+        written = total(call.size_bytes(1) if wanted[0] else 0, call.size_bytes(2) if wanted[1] else 0)
+        read = total(call.size_bytes(0), call.size_bytes(1) if wanted[1] else 0, call.size_bytes(2) if wanted[0] else 0)
+        return Work(flops, total(read, written))
+
+    return formula
+
+
+def _input_gradient(call: Call) -> Work:
+    """(input_size, grad_output, weight, ..), as libraries had it before torch 1.11: what is written is recorded by no shape."""
     weight = call.tensor(2)
-    gradient, data = (_batched(call.tensor(place), weight) for place in (0, 1))
-    transposed, wanted = call.value(7), call.flags(10)
-    if not isinstance(transposed, bool) or len(wanted) != 3:
-        raise UnknownWorkError("which gradients are wanted is not recorded")
-    # Each of the two gradients takes a product for each that the convolution itself takes, groups or not.
-    flops = _one_convolution(data, weight, gradient, transposed=transposed) * (wanted[0] + wanted[1])
-    written = total(call.size_bytes(1) if wanted[0] else 0, call.size_bytes(2) if wanted[1] else 0)
-    read = total(call.size_bytes(0), call.size_bytes(1) if wanted[1] else 0, call.size_bytes(2) if wanted[0] else 0)
-    return Work(flops, total(read, written))
+    gradient = _batched(call.tensor(1), weight)
+    return Work(_one_convolution(gradient, weight, gradient, transposed=False), None)
+
+
+def _weight_gradient(call: Call) -> Work:
+    """(weight_size, grad_output, input, ..), likewise; the size of the weight is a value."""
+    data = call.tensor(2)
+    weight = call.integers(0, len(data))
+    gradient = _batched(call.tensor(1), weight)
+    return Work(_one_convolution(data, weight, gradient, transposed=False), None)
 
 
 FORMULAS: dict[str, Formula] = {
@@ -160,9 +181,19 @@ FORMULAS: dict[str, Formula] = {
     "aten::convolution": _convolution,
     "aten::_convolution": _convolution,
     "aten::convolution_overrideable": _convolution,
-    "aten::convolution_backward": _convolution_backward,
+    "aten::convolution_backward": _convolution_backward(7, 10),
+    "aten::convolution_backward_overrideable": _convolution_backward(6, 9),
     "aten::cudnn_convolution": _library_convolution(2, 3, 4),
     "aten::mkldnn_convolution": _library_convolution(3, 4, 5),
     "aten::miopen_convolution": _library_convolution(3, 4, 5),
+    "aten::miopen_depthwise_convolution": _library_convolution(3, 4, 5),
+    "aten::cudnn_convolution_relu": _library_convolution(4, 3, 5),
+    "aten::miopen_convolution_relu": _library_convolution(4, 3, 5),
+    **{f"aten::{library}_convolution_backward_input": _input_gradient for library in ("cudnn", "miopen", "mkldnn")},
+    "aten::miopen_depthwise_convolution_backward_input": _input_gradient,
+    "aten::cudnn_convolution_backward_weight": _weight_gradient,
+    "aten::miopen_convolution_backward_weight": _weight_gradient,
+    "aten::miopen_depthwise_convolution_backward_weight": _weight_gradient,
+    "aten::mkldnn_convolution_backward_weights": _weight_gradient,
     "aten::_slow_conv2d_forward": _library_convolution(5, 4, None),
 }

@@ -13,8 +13,8 @@ kernels, every tensor is allocated anew, each collective is checked or logged, o
 The variables are those of a list that the collector records; no other is ever read. What each costs is read off the trace: idle
 time inside launches where most of them outlast their kernel (as SY005); idle time inside the allocator's calls (as ME001); that
 inside calls of collectives, and inside gloo's beside NCCL's; kernels that look for NaN; matrix work on fewer threads than cores (as
-CP001), at most what perfect scaling would save. Unit: nanoseconds. Variables that make Python's or oneDNN's every call slower have
-no bound: one recording cannot tell by how much.
+CP001), at most what perfect scaling would save, if that is more than the time in which the thread had no core. Unit: nanoseconds.
+Variables that make Python's or oneDNN's every call slower have no bound: one recording cannot tell by how much.
 
 ## Example
 Slow:
@@ -128,8 +128,19 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     named = [
         cost
         for cost in costs
-        if cost is not None and (facts.steps.ratio(cost.total_ns) >= limits["min_ratio"] or _always(cost))
+        if cost is not None and (facts.steps.ratio(_sure_ns(facts, cost)) >= limits["min_ratio"] or _always(cost))
     ]
+    if (
+        not named
+        and facts.time.without_core_ns
+        and any(_of_threads(facts, name, value) for name, value in sorted(environment.items()) if name in _THREADS)
+    ):
+        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
+        yield cannot_tell(
+            f"matrix work runs on fewer threads than cores, and had no core for {lacked} of the step: more threads may find none "
+            "either; record on a quiet machine"
+        )
+        return
     if not named:
         known = ", ".join(f"{name}={value}" for name, value in sorted(environment.items()))
         yield clear(f"{known}: the trace shows no cost of it" if known else "no variable that slows a run down is set")
@@ -175,6 +186,11 @@ def _sentence(facts: Facts, cost: Cost) -> str:
         return f"`{cost.name}={cost.value}` is set: {cost.what}."
     takes = f"{duration(facts.steps.per_step(cost.total_ns))} {facts.steps.a_unit} ({share(facts.steps.ratio(cost.total_ns))})"
     return f"`{cost.name}={cost.value}` is set: {cost.what}, {takes}."
+
+
+def _sure_ns(facts: Facts, cost: Cost) -> int:
+    """What a variable costs, less what the thread had no core for where more threads are to have some."""
+    return cost.total_ns - (facts.time.without_core_ns if cost.name in _THREADS else 0)
 
 
 def _always(cost: Cost) -> bool:

@@ -88,7 +88,7 @@ class _Collect(click.Command):
 @click.option(
     "--calibrate",
     is_flag=True,
-    help="Then measure what this machine achieves at best (20 s), to compare operators with.",
+    help="Record shapes, then measure what this machine achieves at best (20 s), to compare operators with.",
 )
 @click.option("--modules", is_flag=True, help="Record the calls of modules (--shapes does where they cost little).")
 @click.option("--evidence", is_flag=True, help="Record two more steps with stacks, to name lines of your code.")
@@ -111,6 +111,10 @@ def command(ctx: click.Context, /, words: tuple[str, ...], *, calibrate: bool, *
     """
     extras = {name: options.pop(name) for name in _FOR_SCRIPTS}
     given = [name for name in options if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE]
+    if calibrate and "shapes" not in given:
+        # What is achieved at best is set beside what operators do, which their shapes tell.
+        options["shapes"] = True
+        given.append("shapes")
     if words or extras["module"]:
         ctx.exit(_collect_script(_script_config(words, extras, options, given), calibrate))
     for name, option in _FOR_SCRIPTS.items():

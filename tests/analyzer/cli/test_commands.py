@@ -140,6 +140,17 @@ def test_collect_says_what_it_wrote_and_what_comes_next(capsys, monkeypatch, tmp
     assert (asked[0].num_workers, asked[0].pin_memory, asked[0].batch_size) == (2, True, 64)
 
 
+@pytest.mark.parametrize(("calibrating", "shapes"), [(["--calibrate"], True), ([], False)])
+def test_what_is_calibrated_has_shapes_to_be_set_beside(calibrating, shapes, monkeypatch):
+    """Rates of operators follow from their shapes: without them what was measured stood beside nothing."""
+    asked = []
+    monkeypatch.setattr(
+        "analyzer.cli.commands.collect._collect_script", lambda config, calibrates: asked.append(config) or 0
+    )
+    assert main(["collect", *calibrating, "train.py"]) == 0
+    assert asked[0].shapes is shapes
+
+
 def test_summary_of_a_small_file():
     assert summary(Path("t.json"), 10, 1, 2_000) == "wrote t.json: 10 events, 1 step, 2 kB"
 

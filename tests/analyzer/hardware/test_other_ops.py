@@ -42,6 +42,9 @@ def test_without_a_device_an_op_counts_outside_those_it_calls(tmp_path: Path) ->
         builder.op("aten::mm", at + 10, 3_000, **SIZES)
         builder.op("aten::resolve_conj", at + 20, 1_000)
         builder.op("aten::nms", at + 4_000, 4_000)
+        # Hands a number over, and computes nothing, however long it waits.
+        builder.op("aten::item", at + 8_000, 900)
+        builder.op("aten::_local_scalar_dense", at + 8_010, 800)
         builder.op("aten::mm", at + 4_500, 1_000, **SIZES)
     analysis = explained(builder, tmp_path).analysis
     assert analysis.hardware is not None

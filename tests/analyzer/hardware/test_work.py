@@ -158,6 +158,36 @@ def test_scaled_products_and_library_convolutions_are_counted_as_by_torch() -> N
     )
 
 
+@pytest.mark.parametrize("library", ["cudnn", "miopen", "mkldnn"])
+def test_each_gradient_of_a_library_s_convolution_is_that_of_the_whole(library: str) -> None:
+    """Before torch 1.11 each had an op of its own; the size of what it makes is its first argument, as a value."""
+    gradient, data, weight = [2, 6, 4, 4], [2, 4, 8, 8], [6, 2, 3, 3]
+    weights = "weights" if library == "mkldnn" else "weight"
+    for name, dims, size, mask in (
+        (f"aten::{library}_convolution_backward_input", [[], gradient, weight], data, "[True, False, False]"),
+        (f"aten::{library}_convolution_backward_{weights}", [[], gradient, data], weight, "[False, True, False]"),
+    ):
+        values = ["", "", "", "[6]", "[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "2", mask]
+        whole = work_of("aten::convolution_backward", json.dumps([gradient, data, weight]), "", json.dumps(values))
+        found = work_of(name, json.dumps(dims), "", json.dumps([str(size)]))
+        assert isinstance(whole, Work)
+        assert isinstance(found, Work)
+        assert found.flops == whole.flops > 0
+    # As torch before 2.0 recorded it, without values.
+    assert isinstance(work_of(f"aten::{library}_convolution_backward_input", json.dumps([[], gradient, weight])), Work)
+    unknown = work_of(f"aten::{library}_convolution_backward_{weights}", json.dumps([[], gradient, data]))
+    assert unknown == "the value of input 0 is not recorded"
+
+
+def test_a_device_s_own_convolution_backward_has_its_arguments_elsewhere() -> None:
+    dims = json.dumps([[2, 6, 4, 4], [2, 4, 8, 8], [6, 2, 3, 3]])
+    values = ["", "", "", "[6]", "[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "2", "[True, True, False]"]
+    whole = work_of("aten::convolution_backward", dims, "", json.dumps(values))
+    own = work_of("aten::convolution_backward_overrideable", dims, "", json.dumps(values[:3] + values[4:]))
+    assert own == whole
+    assert isinstance(own, Work)
+
+
 def test_a_grouped_convolution_has_three_products_of_one_size() -> None:
     """Torch's counter takes a gradient of the weight for that of an ungrouped convolution: groups times what it is."""
     values = '["", "", "", "[0]", "[1, 1]", "[0, 0]", "[1, 1]", "False", "[0, 0]", "4", "[true, true, false]"]'

@@ -34,9 +34,11 @@ def world(
     return builder
 
 
-def on_cpu(*, variables: dict[str, str], threads: int = 1, cores: int = 4) -> TraceBuilder:
-    """Three steps of 10 ms, half of each matrix work."""
-    known: dict[str, Any] = {"usable_cores": cores, "threads": {"intra_op": threads}, "environment": variables}
+def on_cpu(*, variables: dict[str, str], threads: int = 1, cores: int = 4, lacked: float = 0.0) -> TraceBuilder:
+    """Three steps of 10 ms, half of each matrix work; for `lacked` of them the thread had no core."""
+    known: dict[str, Any] = {
+        "usable_cores": cores, "threads": {"intra_op": threads}, "environment": variables, "core_wait_ratio": lacked,
+    }  # fmt: skip
     builder = TraceBuilder(None, advisor=known)
     for number in range(3):
         at = number * STEP
@@ -65,6 +67,14 @@ def test_what_the_program_sets_itself_is_not_to_be_set_from_outside(changed: lis
     builder.top["advisor"]["environment_changed"] = changed
     (fix,) = judged(RULE, builder).finding.fix
     assert fix.code.startswith(code)
+
+
+@pytest.mark.parametrize(("lacked", "state"), [(0.35, State.FIRED), (0.36, State.CANNOT_TELL)])
+def test_more_threads_are_not_promised_cores_that_the_one_had_not(lacked: float, state: State) -> None:
+    """Three quarters of the 50 % go at most: 37.5 %, of which 2 % have to be left."""
+    result = run(RULE, on_cpu(variables={"OMP_NUM_THREADS": "1"}, lacked=lacked))
+    assert result.state is state
+    assert (state is State.FIRED) or "had no core for 36 % of the step" in result.reason
 
 
 def test_a_variable_without_a_cost_in_the_trace_is_no_finding() -> None:

@@ -113,3 +113,12 @@ def test_a_program_that_compiles_is_left_alone(monkeypatch):
     marks = ModuleMarks("always")
     marks.start(warming_up=True)
     assert not marks.on
+
+
+def test_a_call_that_began_before_the_recording_and_ends_in_it_goes_on() -> None:
+    """Torch took the end of a range that it never opened for a fault, and the script ended by it (2.15)."""
+    marks, model = ModuleMarks("always"), torch.nn.Linear(2, 2)
+    marks.enter(model, ())
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+        marks.leave(model, (), None)
+    assert marks.stack() == []
