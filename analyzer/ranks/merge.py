@@ -53,6 +53,7 @@ class Measured(msgspec.Struct, frozen=True):
     judged: Judged
     faithful: bool
     turns: str | None
+    without_peers_ns: float
 
 
 # Played again as it was recorded, the job takes as long as it did; where it does not, what is played is another job.
@@ -89,7 +90,7 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
     replay = Replay(rows, matched, found, clocks.start_ns)
     faithful = abs(replay.as_recorded_ns - step_ns) <= _FAITHFUL_RATIO * step_ns
     late, what_if, unlike_ns = Lateness((), (), {}), tuple[WhatIf, ...](), 0.0
-    lacked, turns = 0.0, None
+    lacked, turns, without_peers_ns = 0.0, None, 0.0
     if faithful:
         at_most = _lacks_ranks(rows, seen)
         peers = hold_against_peers(rows, programs(rows, pipe))
@@ -113,16 +114,34 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
         late = msgspec.structs.replace(late, late=(*late.late, *paced.late, *linked.late))
         if by_turns(peers):
             turns = why_by_turns(rows, peers)
+        without_peers_ns = _without_peers_ns(rows, found, peers, pipe)
         what_if = _worth(played, at_most=at_most)
     return Measured(
-        rows, matched, clocks, found, pipe, late, moved, unlike_ns, lacked, step_ns, what_if, seen, faithful, turns
-    )
+        rows, matched, clocks, found, pipe, late, moved, unlike_ns, lacked, step_ns, what_if, seen, faithful, turns,
+        without_peers_ns,
+    )  # fmt: skip
 
 
 def _lacks_ranks(rows: Table, seen: Judged) -> bool:
     """Whether ranks are missing that others may wait for as well."""
     world = max((one.world_size or 0 for one in rows.summaries), default=0)
     return seen.lacking_ns > 0 or len(rows.summaries) < world
+
+
+# A rank that has peers in fewer of its steps was hardly held against any.
+_HELD_RATIO = 0.5
+
+
+def _without_peers_ns(rows: Table, found: Arrivals, peers: Peers, pipe: Pipeline | None) -> float:
+    """What ranks wait for one another a step in the mean, where some rank has nobody to be held against; else 0.
+
+    A stage of one rank is held against the other stages.
+    """
+    alone = np.isnan(peers.excess_ns).mean(axis=1) > _HELD_RATIO if peers.steps else np.zeros(0, dtype=bool)
+    if pipe is not None:
+        alone = alone & (np.bincount(pipe.stage)[pipe.stage] > 1)
+    steps = sum(len(one.steps) for one in rows.summaries)
+    return float(found.waiting_ns.sum()) / max(steps, 1) if alone.any() else 0.0
 
 
 def _worth(played: Sequence[WhatIf], *, at_most: bool) -> tuple[WhatIf, ...]:
@@ -154,15 +173,18 @@ def _all_alike(replay: Replay, peers: Peers) -> tuple[WhatIf, ...]:
 
 
 def _balanced(replay: Replay, rows: Table, pipe: Pipeline | None) -> tuple[WhatIf, ...]:
-    """The stage that sets the pace, and the last one, working as long as the stages do in the mean."""
+    """The stage that sets the pace, and the last one, working as long as the stages do in the mean; the others do the rest."""
     if pipe is None:
         return ()
     last = len(pipe.work_ns) - 1
     made = []
     for stage in dict.fromkeys((pipe.slowest, last)):
-        ratio = float(pipe.work_ns.mean() / pipe.work_ns[stage]) if pipe.work_ns[stage] else 1.0
-        if ratio * SLOW_STAGE_RATIO < 1:
-            own = np.where(pipe.stage[rows.rows.member] == stage, replay.own_ns * ratio, replay.own_ns)
+        mean = float(pipe.work_ns.mean())
+        if mean * SLOW_STAGE_RATIO < pipe.work_ns[stage]:
+            work = pipe.work_ns + (pipe.work_ns[stage] - mean) / last
+            work[stage] = mean
+            ratio = work / np.maximum(pipe.work_ns, 1.0)
+            own = replay.own_ns * ratio[pipe.stage[rows.rows.member]]
             made.append(_saved(replay, f"pipeline stage {stage} balanced", "stage", own, replay.transfer_ns))
     return tuple(made)
 
@@ -217,6 +239,7 @@ def _grounds(measured: Measured) -> Grounds:
         starved=starved(measured.table.summaries),
         turns=measured.turns,
         in_turn=_in_turn(measured),
+        without_peers_ns=measured.without_peers_ns,
     )
 
 

@@ -32,6 +32,7 @@ class Grounds(msgspec.Struct, frozen=True):
         starved: Which ranks had no core for how much of their steps, in words; else empty.
         turns: What each step's latest rank does longer, where that is another one each time; None where it is not.
         in_turn: That the stages of a pipeline work one after the other, in words; else empty.
+        without_peers_ns: What ranks wait for one another a step, where some of them have no peers to be held against.
         seldom: That a rank is late in so few steps that it may be chance, in words; else empty.
     """
 
@@ -46,6 +47,7 @@ class Grounds(msgspec.Struct, frozen=True):
     turns: str | None = None
     seldom: str = ""
     in_turn: str = ""
+    without_peers_ns: float = 0.0
 
 
 def job_verdict(
@@ -109,13 +111,8 @@ def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
             f"Some rank is late, by no more than the {share(grounds.lacked_ratio)} of its steps that one of them had no core: "
             "others took the cores of several ranks, and who holds the job up cannot be said."
         )
-    elif judged.unjudged_ns >= floor:
-        text = (
-            f"{duration(judged.unjudged_ns)} of each {step} step are in collectives that could not be held against other "
-            "ranks': who holds the job up cannot be said."
-        )
-    elif grounds.error_ns >= floor:
-        text = f"The ranks' clocks agree to no better than {duration(grounds.error_ns)}: who holds the job up cannot be said."
+    elif _untold(grounds, step_ns):
+        text = f"{_untold(grounds, step_ns)}: who holds the job up cannot be said."
     elif judged.lacking_ns >= floor:
         text = (
             f"None of the ranks that are here holds the others up; {duration(judged.lacking_ns)} of each {step} step are in "
@@ -140,6 +137,24 @@ def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
     else:
         return _nothing("nobody", "No rank, link or stage holds the others up for 5 % of a step or more.")
     return _nothing("not clear", text + _scope(roll))
+
+
+def _untold(grounds: Grounds, step_ns: int) -> str:
+    """Why ranks cannot be held against each other, in words; empty where they can."""
+    floor, step = WORTH_RATIO * step_ns, duration(step_ns)
+    if grounds.judged.unjudged_ns >= floor:
+        return (
+            f"{duration(grounds.judged.unjudged_ns)} of each {step} step are in collectives that could not be held against "
+            "other ranks'"
+        )
+    if grounds.without_peers_ns >= floor:
+        return (
+            f"Ranks wait {duration(grounds.without_peers_ns)} of each {step} step for one another, and not all of them have "
+            "peers that run the same collectives in the same order"
+        )
+    if grounds.error_ns >= floor:
+        return f"The ranks' clocks agree to no better than {duration(grounds.error_ns)}"
+    return ""
 
 
 def _of_change(best: WhatIf, step_ns: int, roll: Roll) -> JobVerdict:

@@ -65,7 +65,7 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
     slower, more = slower_and_more(late, others)
     more = max(more, _by_batch(late, others, slower + more))
     slower = slower if more < slower + more else 0.0
-    host = _host(late, others)
+    host = host_beyond(late, others)
     cause, ns = max(host.items(), key=lambda item: item[1], default=("", 0.0))
     total = sum(value for value in host.values() if value > 0)
     device = (_device_words(late), slower)
@@ -117,7 +117,7 @@ def _steps(summary: RankSummary) -> int:
     return max(len(summary.steps), 1)
 
 
-def _host(late: RankSummary, peers: Sequence[RankSummary]) -> dict[str, float]:
+def host_beyond(late: RankSummary, peers: Sequence[RankSummary]) -> dict[str, float]:
     """By cause of the host, what the rank spends beyond the median of its peers, a step.
 
     Without a device ops are work, whoever calls them: the optimizer's and the framework's are compared as ops.

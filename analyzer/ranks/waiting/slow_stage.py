@@ -8,11 +8,12 @@ import msgspec
 import numpy as np
 
 from analyzer.ranks.alignment.table import Table
-from analyzer.ranks.document import LateRank, WhatIf
-from analyzer.ranks.waiting.causes import Why, why_late
+from analyzer.ranks.document import CauseClass, LateRank, WhatIf
+from analyzer.ranks.waiting.causes import Why, host_beyond, why_late
 from analyzer.ranks.waiting.late import LATE_RATIO, STEP_RATIO, Lateness, since_when, what_if_saved
 from analyzer.ranks.waiting.replay import Replay
 from analyzer.ranks.waiting.stages import SLOW_STAGE_RATIO, Pipeline
+from analyzer.spans.arrays import FloatArray
 
 
 def slow_stage(table: Table, pipe: Pipeline | None, balanced: Sequence[WhatIf], replay: Replay) -> Lateness:
@@ -50,7 +51,7 @@ def slow_stage(table: Table, pipe: Pipeline | None, balanced: Sequence[WhatIf], 
     what_if: tuple[WhatIf, ...] = ()
     own = why_stage_is_late(table, pipe, place)
     if own is not None:
-        left = np.where(table.rows.member == place, replay.own_ns / pipe.ratio, replay.own_ns)
+        left = _as_others(table, pipe, place, own.cause, replay)
         saved = step_ns - replay.step_ns(left, replay.transfer_ns)
         what_if = (what_if_saved(f"rank {late.rank} as the other stages", "rank", step_ns, saved),)
         late = msgspec.structs.replace(
@@ -86,3 +87,23 @@ def why_stage_is_late(table: Table, pipe: Pipeline, place: int) -> Why | None:
     excess = float(pipe.work_ns[pipe.slowest] * (1 - 1 / pipe.ratio))
     why = why_late(table.summaries[place], others, excess)
     return why if why.cause in ("device", "host") else None
+
+
+def _as_others(table: Table, pipe: Pipeline, place: int, cause: CauseClass, replay: Replay) -> FloatArray:
+    """What every rank does in front of each row where one does what the other stages do, shape (rows,).
+
+    A device is slower in all that it computes. What a host spends more is taken from where it spends it: in the first pass of a
+    step it delays every stage behind it, spread over all passes it would delay none.
+    """
+    mine = table.rows.member == place
+    if cause != "host":
+        return np.where(mine, replay.own_ns / pipe.ratio, replay.own_ns)
+    late = table.summaries[place]
+    others = [one for at, one in enumerate(table.summaries) if at != place]
+    left = replay.own_ns.copy()
+    for what, beyond in host_beyond(late, others).items():
+        spent = np.array(late.collectives.own_ns.get(what, np.zeros(int(mine.sum()))), dtype=np.float64)
+        whole = float(sum(step.causes.get(what, 0) for step in late.steps))
+        if beyond > 0 and whole:
+            left[mine] -= spent * min(beyond * len(late.steps) / whole, 1.0)
+    return np.maximum(left, 0.0)

@@ -61,9 +61,13 @@ def test_the_rank_at_fault_is_named_with_its_class(layout: str, fault: str) -> N
         pytest.skip("a server has no loader")
     plan, cause = FAULTS[fault]
     job = told(**LAYOUTS[layout], **plan)
-    # Of a stage of one rank more work than the other stages' is the stage's.
-    alone = layout == "megatron pp4" and cause == "imbalance"
-    assert blamed(job) == [(1, "stage" if alone else cause)], job.verdict.text
+    if layout == "megatron pp4" and cause == "imbalance":
+        # A stage of one rank shares its work with the other stages: of three microbatches nothing is gained by that.
+        even = told(**LAYOUTS[layout], tokens=dict.fromkeys(range(4), 4.5 / 4))
+        assert even.step_ns > 0.95 * job.step_ns
+        assert (blamed(job), job.verdict.held_up_by) == ([], "nobody"), job.verdict.text
+        return
+    assert blamed(job) == [(1, cause)], job.verdict.text
     healthy = told(**LAYOUTS[layout])
     best = max(one.saved_ns_per_step for one in job.what_if)
     assert 0.4 * (job.step_ns - healthy.step_ns) < best < 1.1 * (job.step_ns - healthy.step_ns)
@@ -147,7 +151,7 @@ def test_experts_that_get_more_tokens_are_an_imbalance_and_uneven() -> None:
 
 
 def test_the_stage_with_more_layers_is_named() -> None:
-    job = told(dp=2, pp=4, stage={1: 1.6})
+    job = told(dp=2, pp=4, microbatches=8, stage={1: 1.6})
     assert job.pipeline is not None
     assert (job.pipeline.slowest, job.verdict.held_up_by) == (1, "slow stage")
     assert [(one.cause, one.rank in job.pipeline.stages[1].ranks) for one in job.late] == [("stage", True)]
