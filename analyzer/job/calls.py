@@ -18,6 +18,7 @@ import pandas as pd
 from analyzer.facts import Facts
 from analyzer.facts.device.launches import LaunchCalls, calls_of
 from analyzer.job.batches import Batches
+from analyzer.job.queues import ready_ns
 from analyzer.ranks.names import PAIRWISE, kind_of
 from analyzer.ranks.summary import MOST_RANKS, GroupPart
 from analyzer.spans.arrays import Int64Array
@@ -33,12 +34,13 @@ _TYPE_BYTES = {
 
 
 class Calls(msgspec.Struct, frozen=True):
-    """Rows by start; see `analyzer.ranks.summary.CollectiveColumns` for what the columns hold."""
+    """Rows by when they could begin; see `analyzer.ranks.summary.CollectiveColumns` for what the columns hold."""
 
     groups: tuple[GroupPart, ...]
     kinds: tuple[str, ...]
     start_ns: Int64Array
     dur_ns: Int64Array
+    ready_ns: Int64Array
     stream: Int64Array
     group: list[int]
     kind: list[int]
@@ -61,12 +63,12 @@ def collective_calls(facts: Facts) -> Calls:
     """All collectives that begin in the used steps, on the device that stands for the trace, or on the host without one."""
     if facts.device.main is None:
         start, dur, stream, rows = _host_rows(facts)
-    else:
-        start, dur, stream, rows = _device_rows(facts)
-    return _collected(facts, start, dur, stream, rows)
+        return _collected(facts, start, dur, start, stream, rows)
+    return _collected(facts, *_device_rows(facts))
 
 
-def _device_rows(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[_Row]]:
+def _device_rows(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array, list[_Row]]:
+    """Start, duration, when it could begin, and stream of each; and what it is."""
     frame = facts.trace.kernels
     device = facts.device.all[0].device
     # What was issued before the used steps is no part of their first batch: every launch counts.
@@ -75,10 +77,17 @@ def _device_rows(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list
     frame = frame.iloc[every]
     hosts = _HostRanges(facts)
     found = hosts.rows(texts(frame["name"]).tolist(), _messages(frame["message"]), launch)
+    messages = np.array([rows[0].kind in PAIRWISE for rows in found], dtype=bool)
+    ready = ready_ns(facts, every, launch, messages)
+    order = np.lexsort((np.where(launch.known, launch.start_ns, ready), ready))
+    frame, found = frame.iloc[order].assign(ready_ns=ready[order]), [found[place] for place in order.tolist()]
     inside = facts.steps.window.contains(frame["start_ns"].to_numpy())
     many = np.where(inside, np.array([len(rows) for rows in found], dtype=np.int64), 0)
-    start, dur, stream = (np.repeat(frame[key].to_numpy(), many) for key in ("start_ns", "dur_ns", "stream"))
-    return start, dur, stream, [row for rows, used in zip(found, inside.tolist(), strict=True) if used for row in rows]
+    start, dur, could, stream = (
+        np.repeat(frame[key].to_numpy(), many) for key in ("start_ns", "dur_ns", "ready_ns", "stream")
+    )
+    kept = [row for rows, used in zip(found, inside.tolist(), strict=True) if used for row in rows]
+    return start, dur, could, stream, kept
 
 
 def _messages(column: pd.Series[Any]) -> list[Message | None]:
@@ -172,7 +181,9 @@ def _first_bytes(dims: object, kinds: object) -> int | None:
     return int(np.prod(first, dtype=np.int64)) * width
 
 
-def _collected(facts: Facts, start: Int64Array, dur: Int64Array, stream: Int64Array, rows: Sequence[_Row]) -> Calls:
+def _collected(
+    facts: Facts, start: Int64Array, dur: Int64Array, ready: Int64Array, stream: Int64Array, rows: Sequence[_Row]
+) -> Calls:
     groups, kinds = _Groups(facts), dict[str, int]()
     splits = {
         place: list(row.message.sent_splits)
@@ -187,6 +198,7 @@ def _collected(facts: Facts, start: Int64Array, dur: Int64Array, stream: Int64Ar
         kinds=tuple(kinds),
         start_ns=start,
         dur_ns=dur,
+        ready_ns=ready,
         stream=stream,
         sequence=[None if message is None else message.sequence for message in stated],
         peer=[_peer(row) for row in rows],

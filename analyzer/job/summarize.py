@@ -120,8 +120,10 @@ def _columns(facts: Facts, calls: Calls) -> CollectiveColumns:
     start, end = calls.start_ns, calls.start_ns + calls.dur_ns
     exposed, device = facts.time.waterfall.owned("communication"), facts.device.main
     begin = facts.steps.used["start_ns"].to_numpy()
-    step = begin.searchsorted(start, side="right") - 1
-    gaps = [int(begin[0]), *start.tolist()[:-1]] if len(start) else []
+    # What was issued before the first step queues into it.
+    ready = np.maximum(calls.ready_ns, begin[0]) if len(start) else start
+    step = begin.searchsorted(ready, side="right") - 1
+    gaps = [int(begin[0]), *ready.tolist()[:-1]] if len(start) else []
     return CollectiveColumns(
         step=step.tolist(),
         group=calls.group,
@@ -132,21 +134,25 @@ def _columns(facts: Facts, calls: Calls) -> CollectiveColumns:
         received_bytes=calls.received_bytes,
         start_ns=start.tolist(),
         dur_ns=calls.dur_ns.tolist(),
+        ready_ns=None if (ready == start).all() else ready.tolist(),
         exposed_ns=exposed.overlap_with(_alone_from(start, end), end).tolist(),
         computing_ns=None if device is None else device.compute.overlap_with(start, end).tolist(),
         stream=calls.stream.tolist(),
-        own_ns=_by_cause(facts, gaps, start.tolist()),
+        own_ns=_by_cause(facts, gaps, ready.tolist()),
         splits=calls.splits,
     )
 
 
 def _alone_from(start: Int64Array, end: Int64Array) -> Int64Array:
-    """From when on each row is in a collective that none before it is in still, shape (rows,): time counts once.
+    """From when on each row is in a collective that none that began before it is in still, shape (rows,): time counts once.
 
     Collectives of several streams run beside each other, and the messages of a batch are one kernel.
     """
-    before = np.append(np.iinfo(np.int64).min, np.maximum.accumulate(end)[:-1]) if len(end) else end
-    return np.minimum(np.maximum(start, before), end)
+    order = np.argsort(start, kind="stable")
+    before = np.append(np.iinfo(np.int64).min, np.maximum.accumulate(end[order])[:-1]) if len(end) else end
+    alone = np.empty_like(start)
+    alone[order] = np.minimum(np.maximum(start[order], before), end[order])
+    return alone
 
 
 def _by_cause(facts: Facts, starts: Sequence[int], ends: Sequence[int]) -> dict[str, list[int]]:
@@ -162,7 +168,8 @@ def _tail(facts: Facts, calls: Calls) -> dict[str, int]:
     used = facts.steps.used
     if not len(used):
         return {}
-    since = int(calls.start_ns[-1]) if len(calls.start_ns) else int(used["start_ns"].iloc[0])
+    first = int(used["start_ns"].iloc[0])
+    since = max(int(calls.ready_ns[-1]), first) if len(calls.ready_ns) else first
     last = IntervalSet.of([(since, int(used["end_ns"].iloc[-1]))])
     parts = {cause: (facts.time.waterfall.owned(cause) & last).total_ns for cause in CAUSES}
     return {cause: ns for cause, ns in parts.items() if ns}

@@ -53,7 +53,7 @@ class StepPart(Part, frozen=True, kw_only=True, gc=False):
 
 
 class CollectiveColumns(Part, frozen=True, kw_only=True, gc=False):
-    """The collectives and messages of the used steps, by start: one entry per collective in each list.
+    """The collectives and messages of the used steps, by when they could begin: one entry per collective in each list.
 
     The messages of a batch have an entry each, all with the start, duration and stream of their one kernel; `exposed_ns` and
     `own_ns` stand in the first.
@@ -68,10 +68,11 @@ class CollectiveColumns(Part, frozen=True, kw_only=True, gc=False):
         received_bytes: What it gets out.
         start_ns: When the rank begins it.
         dur_ns: How long the rank is in it.
+        ready_ns: When it could begin: earlier than it does where it queues on its stream behind another; None where none queues.
         exposed_ns: How much of that nothing hides, and no collective before it is in still: each nanosecond counts once.
         computing_ns: How much of `dur_ns` the device computes meanwhile; None where that is unknown.
         stream: The device's stream, or the row of the thread.
-        own_ns: By cause, what lies between the start of the collective before (or of the first step) and this one's start.
+        own_ns: By cause, what lies between when the collective before (or the first step) could begin and when this one could.
         splits: By place in the lists: elements for each member of an all-to-all with uneven parts.
     """
 
@@ -84,6 +85,7 @@ class CollectiveColumns(Part, frozen=True, kw_only=True, gc=False):
     received_bytes: list[Whole | None] = msgspec.field(default_factory=list)
     start_ns: list[Moment] = msgspec.field(default_factory=list)
     dur_ns: list[Whole] = msgspec.field(default_factory=list)
+    ready_ns: list[Moment] | None = None
     exposed_ns: list[Whole] = msgspec.field(default_factory=list)
     computing_ns: list[Whole] | None = None
     stream: list[Moment] = msgspec.field(default_factory=list)
@@ -155,7 +157,7 @@ class RankSummary(Part, frozen=True, kw_only=True, gc=False):
         groups: Process groups.
         kinds: Names of kinds of collectives.
         collectives: All collectives of the used steps.
-        tail_ns: By cause, what lies behind the start of the last collective.
+        tail_ns: By cause, what lies behind when the last collective could begin.
         kernels: By time, the most first.
         findings: The rank's own, best first.
         cut: What was left out.

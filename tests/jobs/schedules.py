@@ -15,7 +15,7 @@ from jobs.programs import MS, PROGRAMS, STREAMS, Play, RankProgram
 _Program = Iterator[tuple[Any, ...]]
 
 
-class _Stage(RankProgram):
+class Stage(RankProgram):
     """A stage whose messages go one by one."""
 
     def __init__(self, play: Play, rank: int) -> None:
@@ -50,7 +50,7 @@ class _Stage(RankProgram):
 
 def eager(play: Play, rank: int) -> _Program:
     """1F1B: as many forward passes ahead as there are stages behind, then one of each."""
-    me, plan = _Stage(play, rank), play.plan
+    me, plan = Stage(play, rank), play.plan
     ahead = min(plan.pp - 1 - me.stage, plan.microbatches)
     for step in range(plan.steps):
         yield from me.begin(step)
@@ -65,7 +65,7 @@ def eager(play: Play, rank: int) -> _Program:
         yield from me.updated()
 
 
-class _Split(_Stage):
+class _Split(Stage):
     """Gradients of inputs are sent on before those of weights are computed."""
 
     def backward(self) -> _Program:

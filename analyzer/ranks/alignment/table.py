@@ -1,6 +1,6 @@
 """All collectives of all ranks as one table of arrays, from summaries alone.
 
-A row is a rank in a collective. 4,096 ranks of 600 collectives are 2.5 million rows of some 60 bytes.
+A row is a rank in a collective. 4,096 ranks of 600 collectives are 2.5 million rows of some 80 bytes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class GroupKey(msgspec.Struct, frozen=True):
 
 
 class Rows(msgspec.Struct, frozen=True):
-    """Arrays of shape (rows,), sorted by rank and start.
+    """Arrays of shape (rows,), sorted by rank and when they could begin.
 
     Args:
         member: Place of the rank in `Table.summaries`.
@@ -44,9 +44,11 @@ class Rows(msgspec.Struct, frozen=True):
         received_bytes: What it gets out, NaN where unknown.
         start_ns: On the rank's own clock, from the table's zero.
         dur_ns: How long the rank is in it.
+        ready_ns: When it could begin: before its start where it queues on its stream behind another.
+        stream: The device's stream, or the row of the thread.
         exposed_ns: How much of that nothing hides; where two collectives run at once it is the first one's.
         computing_ns: How much of `dur_ns` the device computes meanwhile, NaN where unknown.
-        own_ns: What lies between the start of the collective before and this one, without waiting for collectives.
+        own_ns: What lies between when the collective before and this one could begin, without waiting for collectives.
         stop: Number of the kernel, which the messages of a batch share; grows by one from row to row else.
     """
 
@@ -62,6 +64,8 @@ class Rows(msgspec.Struct, frozen=True):
     received_bytes: FloatArray
     start_ns: Int64Array
     dur_ns: Int64Array
+    ready_ns: Int64Array
+    stream: Int64Array
     exposed_ns: Int64Array
     computing_ns: FloatArray
     own_ns: Int64Array
@@ -166,6 +170,7 @@ def _columns(
     sequence, numbered = _known(columns.sequence)
     peer, paired = _known(columns.peer)
     computing = columns.computing_ns
+    ready = columns.start_ns if columns.ready_ns is None else columns.ready_ns
     return {
         "member": np.full(rows, place, dtype=np.int64),
         "step": numbers[np.array(columns.step, dtype=np.int64)],
@@ -179,6 +184,8 @@ def _columns(
         "received_bytes": np.array(columns.received_bytes, dtype=np.float64),
         "start_ns": np.array(columns.start_ns, dtype=np.int64) + (summary.origin_ns - zero),
         "dur_ns": np.array(columns.dur_ns, dtype=np.int64),
+        "ready_ns": np.array(ready, dtype=np.int64) + (summary.origin_ns - zero),
+        "stream": np.array(columns.stream, dtype=np.int64),
         "exposed_ns": np.array(columns.exposed_ns, dtype=np.int64),
         "computing_ns": np.full(rows, np.nan) if computing is None else np.array(computing, dtype=np.float64),
         "own_ns": own,

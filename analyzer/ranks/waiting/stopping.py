@@ -38,8 +38,8 @@ def stopping(
 
     Args:
         member: Rank of each stop, sorted, shape (stops,).
-        start_ns: On the rank's own clock, ascending within a rank, shape (stops,).
-        dur_ns: How long the rank is in it, shape (stops,).
+        start_ns: When it could begin, on the rank's own clock, ascending within a rank, shape (stops,).
+        dur_ns: How long it is from there to its end, shape (stops,).
         own_ns: What the rank does between the start of the stop before and this one, shape (stops,).
         exposed_ns: What of `dur_ns` nothing hides, shape (stops,).
     """

@@ -47,9 +47,19 @@ def test_the_rank_at_fault_is_named_with_its_class(layout: str, fault: str) -> N
     alone = layout.endswith(" pp4") and cause == "imbalance"
     assert blamed(job) == [(1, "stage" if alone else cause)], job.verdict.text
     lost = job.step_ns - told("titan", **LAYOUTS[layout]).step_ns
-    # A balanced stage hands its work on to the others. Collectives that queue behind one that waits are played where they
-    # were: less is promised than comes.
-    assert alone or 0.35 * lost < job.what_if[0].saved_ns_per_step < 1.1 * lost
+    if not alone:
+        # With chunks messages come in another order where a rank is late: less is promised than comes.
+        assert 0.75 * lost < job.what_if[0].saved_ns_per_step < 1.1 * lost
+        assert job.what_if[0].step_ns == pytest.approx(told("titan", **LAYOUTS[layout]).step_ns, rel=0.1)
+
+
+@pytest.mark.parametrize("late", [1, 3])
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name.endswith(" pp4")])
+def test_a_balanced_stage_hands_its_work_on_to_the_others(layout: str, late: int) -> None:
+    job = told("titan", **LAYOUTS[layout], tokens={late: 1.5})
+    balanced = told("titan", **LAYOUTS[layout], tokens=dict.fromkeys(range(4), 4.5 / 4))
+    assert job.what_if[0].ideal == f"pipeline stage {late} balanced"
+    assert job.what_if[0].step_ns == pytest.approx(balanced.step_ns, rel=0.05)
 
 
 @pytest.mark.parametrize("recorder", ["deepspeed, torch 2.4", "rccl", "no shapes", "torch 2.1", "torch 1.13"])
