@@ -63,11 +63,11 @@ def _small_op_loops_ns(facts: Facts, claims: IntervalSet) -> int:
     if facts.device.main is not None:
         return 0
     passes = facts.loops.backward_passes
-    loops = [(loop.calling, loop.mean_op_ns) for loop in facts.loops.found] + [(passes.spans, passes.mean_op_ns)]
+    loops = [(loop.calling, loop.usual_op_ns) for loop in facts.loops.found] + [(passes.spans, passes.usual_op_ns)]
     outside, spans = facts.time.waterfall.owned("python"), EMPTY
-    for calling, mean_op_ns in loops:
+    for calling, usual_op_ns in loops:
         own = calling & outside
-        if own and mean_op_ns < DISPATCH_BOUND_OP_NS and 2 * (own & claims).total_ns > own.total_ns:
+        if own and usual_op_ns < DISPATCH_BOUND_OP_NS and 2 * (own & claims).total_ns > own.total_ns:
             spans |= calling
     return (spans & facts.time.waterfall.owned("compute")).total_ns
 

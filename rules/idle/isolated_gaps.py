@@ -45,7 +45,7 @@ At most the gaps in the recorded steps. Over a whole run it depends on how often
 ## When it is wrong
 A few recorded steps cannot tell how often something happens. A pause of the garbage collector looks alike where nothing marks
 it (`advisor collect` does, PY004), and so does a machine that gave the CPU to another process: where `advisor collect` saw that the
-thread had no core for as long, and no stack names the work, the rule cannot tell.
+thread had no core for as long, and no stack names the work, the rule cannot tell. Nor where ops stand still as often.
 
 ## Thresholds
 - `min_ratio`: share of the used steps inside isolated gaps from which the rule fires.
@@ -126,6 +126,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     state = facts.transfer.state_out_bytes(time) if kind is None else None
     line = line_of(facts, time)
+    stalled = facts.time.stalled_ops
+    unnamed = kind is None and state is None and line is None
+    if unnamed and stalled.as_often(time, facts.time.waterfall.owned("python").total_ns):
+        yield cannot_tell(
+            f"the program stops for {duration(time.total_ns)} in all, and {count(stalled.count, 'op')} took "
+            f"{duration(stalled.stalled_ns)} longer than in other steps: the thread may have had no core; record on a quiet machine"
+        )
+        return
     seen = facts.steps.count_with(time)
     what = f" for {kind}" if kind else ""
     where = named(line) if line is not None else of_library(facts, time)

@@ -51,7 +51,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.loops.samples import mean_leaf_ns
+from analyzer.facts.loops.samples import usual_leaf_ns
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, host_loss
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Location, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
@@ -104,7 +104,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if ratio < limits["min_single_ratio"]:
         yield clear(f"{share(ratio)} of {count(seen.calls, 'call')} have one sample")
         return
-    op_ns = mean_leaf_ns(facts.host.tree, facts.steps.host_window)
+    op_ns = usual_leaf_ns(facts.host.tree, facts.steps.host_window)
     saved = host_loss(
         facts.device,
         facts.time.device_waits,

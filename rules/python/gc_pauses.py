@@ -84,8 +84,6 @@ META = RuleMeta(
     measured=True,
     outside=("collector",),
 )
-# Stalls are few: by chance Python between the ops has twice its part of them.
-_BY_CHANCE = 2
 _RECORD = "`advisor collect`"
 _BY_HAND = "with_stack=True, experimental_config=torch._C._profiler._ExperimentalConfig(record_python_gc_info=True)"
 
@@ -113,7 +111,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     stalled = facts.time.stalled_ops
-    if not recorded and _as_often(facts, time):
+    if not recorded and stalled.as_often(time, facts.time.waterfall.owned("python").total_ns):
         yield cannot_tell(
             f"{count(stalled.count, 'op')} took {duration(stalled.stalled_ns)} longer than in other steps, and no collection runs "
             "inside one: the thread may have had no core, which is silence too; record on a quiet machine"
@@ -138,13 +136,6 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         capped_because="no pass of the collector was recorded",
         title=None if recorded else "Possible garbage collector pauses",
     )
-
-
-def _as_often(facts: Facts, silent: IntervalSet) -> bool:
-    """Whether ops stand still as often as Python between them, or as long for the time that they take."""
-    stalled = facts.time.stalled_ops
-    between = stalled.expected_ns(facts.time.waterfall.owned("python").total_ns)
-    return len(silent) <= stalled.count or silent.total_ns <= _BY_CHANCE * between
 
 
 def _why(facts: Facts, time: IntervalSet, longest: int, *, recorded: bool) -> str:

@@ -36,7 +36,7 @@ def loss_of(facts: Facts, loop: Loop) -> HostLoss:
         facts.time.device_waits,
         facts.time.waterfall,
         loop.calling,
-        dispatch_bound=loop.mean_op_ns < DISPATCH_BOUND_OP_NS,
+        dispatch_bound=loop.usual_op_ns < DISPATCH_BOUND_OP_NS,
     )
 
 

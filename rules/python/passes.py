@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
+from analyzer.facts.loops.backward_passes import Passes
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, host_loss
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Saving
 from analyzer.units import duration, share
@@ -27,6 +28,12 @@ _FIX = (
         "Where only the sum is used: one pass for the batch. A batch that does not fit: fewer and larger parts.",
     ),
 )
+_LARGER_PARTS = Advice(
+    "diff",
+    "-for part in batch.split(size):\n-    (criterion(model(part.inputs), part.targets) * len(part) / len(batch)).backward()\n"
+    "+criterion(model(batch.inputs), batch.targets).backward()",
+    "One pass for all whose gradients add up. Where memory does not hold them: fewer and larger parts.",
+)
 
 
 def passes_finding(facts: Facts) -> Finding:
@@ -37,15 +44,15 @@ def passes_finding(facts: Facts) -> Finding:
         facts.time.device_waits,
         facts.time.waterfall,
         found.spans,
-        dispatch_bound=found.mean_op_ns < DISPATCH_BOUND_OP_NS,
+        dispatch_bound=found.usual_op_ns < DISPATCH_BOUND_OP_NS,
     )
     main = facts.host.main_thread
     line = None if main is None else facts.host.stacks.loop([main] * len(found.spans), found.spans, main, _PASS)
     taken, step = facts.steps.per_step(found.spans.total_ns), facts.steps.per_step(facts.steps.total_ns)
     return Finding(
-        why=f"The backward pass runs {found.passes / found.updates:,.0f} times for one update{named(line)}, as for gradients "
-        f"sample by sample, or a batch cut into small parts: all turns but the first take {duration(taken)} of "
-        f"{facts.steps.each} ({share(facts.steps.ratio(found.spans.total_ns))}), in ops of {duration(found.mean_op_ns)} each.",
+        why=f"The backward pass runs {found.passes / found.updates:,.0f} times for one update{named(line)}, "
+        f"{_what(found)}: all turns but the first take {duration(taken)} of "
+        f"{facts.steps.each} ({share(facts.steps.ratio(found.spans.total_ns))}), in ops of {duration(found.usual_op_ns)} each.",
         saving=with_kernels(
             facts,
             Saving(
@@ -55,8 +62,8 @@ def passes_finding(facts: Facts) -> Finding:
             ),
             found.spans,
         ),
-        fix=_FIX,
-        verify="Record again: one backward pass an update; the gradients must be the same.",
+        fix=(_LARGER_PARTS,) if found.adds_up else _FIX,
+        verify=f"Record again: {'fewer passes' if found.adds_up else 'one pass'} an update; the gradients must be the same.",
         steps_seen=facts.steps.count_with(found.spans),
         confidence=Confidence.MEDIUM,
         evidence=(
@@ -68,3 +75,9 @@ def passes_finding(facts: Facts) -> Finding:
         ),
         title="One update, many backward passes",
     )
+
+
+def _what(found: Passes) -> str:
+    if found.adds_up:
+        return "and each adds its gradients to those of the one before, as of a batch cut into small parts"
+    return "as for gradients sample by sample, or a batch cut into small parts"

@@ -47,9 +47,9 @@ At most the idle time outside ops, and behind it as much as such code took besid
 ## When it is wrong
 Stacks make every Python call slower: with them the share is too high. A C++ extension or another thread that holds the
 interpreter's lock leaves no event and looks like Python, and so do ops that were not recorded: where a fifth of the kernels is
-launched outside any op, confidence is low. So does time in which other programs had the core: where `advisor collect` saw that,
-what is left must reach the threshold. A server that waits for requests looks the same. A device program whose device was not
-recorded shows its waits here.
+launched outside any op, confidence is low. So does time in which other programs had the core: where `advisor collect` saw that, or
+ops stand still as often as what lies between them, what is left must reach the threshold. A server that waits for requests looks
+the same. A device program whose device was not recorded shows its waits here.
 
 ## Thresholds
 - `min_ratio`: share of the used steps from which the rule fires.
@@ -90,8 +90,9 @@ from rules.python.advice import (
 from rules.python.between_ops import MOST, WORTH_A_PLACE, acts_on_values, between, clips, in_backward, in_update
 from rules.python.outside_ops import evidence_of
 from rules.python.stretches import (
+    caveats_of_the_core,
     counted,
-    doubtful_on_a_slow_core,
+    doubtful,
     least_ns,
     outside_ops,
     slower_than_quiet,
@@ -156,7 +157,7 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
             f"{_short(facts, time, claimed, limits['min_ratio'])}{'; ' if slow else ''}{slow}"
         )
         return
-    doubt = doubtful_on_a_slow_core(facts, limits, claimed)
+    doubt = doubtful(facts, limits, claimed, time)
     if doubt is not None:
         yield cannot_tell(f"host code outside any op owns {share(ratio)} of the step, {doubt}")
         return
@@ -193,7 +194,6 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
     where = sampled.sentence(facts, line) if line is not None else named or between(facts, time)
     who = "The GPU idles" if facts.device.main is not None else "The step spends"
     inflated = _inflated(facts, time, limits["max_events_per_ms"])
-    slow = slower_than_quiet(facts, limits)
     return Finding(
         why=(
             f"{who} {duration(facts.steps.per_step(time.total_ns))} of {facts.steps.each} ({share(ratio)}) "
@@ -210,7 +210,7 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
         confidence=_confidence(facts, named=top is not None, inflated=inflated),
         evidence=evidence_of(facts, time, places),
         location=location(top[0]) if top else sampled.location(line) if line is not None else None,
-        caveats=(*_caveats(facts, time, inflated=inflated), *((f"{slow[0].upper()}{slow[1:]}.",) if slow else ())),
+        caveats=(*_caveats(facts, time, inflated=inflated), *caveats_of_the_core(facts, limits, time)),
         severity_cap=Severity.MEDIUM if inflated else Severity.HIGH,
         capped_because="recording stacks slows Python down",
     )

@@ -100,13 +100,17 @@ META = RuleMeta(
     outside=("compile",),
 )
 _MAX_FINDINGS = 3
+# Optimizers that make their direction of the last differences of gradients, turn by turn of the one before.
+_WITH_HISTORY = re.compile("LBFGS", re.IGNORECASE)
 _SMALL_OP_NS = 1_000_000
 _ONE_MADE = "Record again: one tensor is made for a batch instead of one for each row; results must be the same."
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires for each repeated sequence that takes at least `min_ratio` of the used steps."""
-    loops = [loop for loop in facts.loops.found if loop.over_list or loop.calls_experts]
+    loops = [
+        loop for loop in facts.loops.found if (loop.over_list or loop.calls_experts) and not of_history(facts, loop)
+    ]
     costly = [loop for loop in loops if facts.steps.ratio(loop.calling.total_ns) >= limits["min_ratio"]]
     steps = [loop for loop in costly if loop.over_list and may_be_the_steps(facts.steps, loop)]
     if steps:
@@ -125,7 +129,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     everywhere = facts.device.main is None or facts.time.launch_bound
     if not everywhere:
         # Launches may limit the step in these loops and nowhere else; ops that take a millisecond each are no small ones.
-        costly = [loop for loop in costly if loop.mean_op_ns < _SMALL_OP_NS]
+        costly = [loop for loop in costly if loop.usual_op_ns < _SMALL_OP_NS]
         costly = [
             loop for loop in costly if facts.steps.ratio(_saving(facts, loop).claims.total_ns) >= limits["min_ratio"]
         ]
@@ -164,6 +168,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             if makes_tensors(loop)
             else None,
         )
+
+
+def of_history(facts: Facts, loop: Loop) -> bool:
+    """Whether the loop is that of an optimizer through its history: products of flat vectors, no part of a forward pass."""
+    keeps = _WITH_HISTORY.search(facts.model.optimizing.class_name) is not None
+    return keeps and loop.phase in ("after", "step") and "aten::dot" in loop.unit
 
 
 # Ops that torch has for lists of tensors (aten/src/ATen/native/native_functions.yaml, `_foreach_*`), and what leads to them.

@@ -69,7 +69,7 @@ def _lost(facts: Facts, one: SampleLoop) -> HostLoss:
         facts.time.device_waits,
         facts.time.waterfall,
         one.loop.spans - one.products if facts.device.main is None else one.loop.spans,
-        dispatch_bound=one.mean_op_ns < DISPATCH_BOUND_OP_NS,
+        dispatch_bound=one.usual_op_ns < DISPATCH_BOUND_OP_NS,
     )
 
 

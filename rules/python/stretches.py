@@ -9,7 +9,7 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.rule import Limits
 from analyzer.spans.intervals import EMPTY, IntervalSet
-from analyzer.units import duration, share
+from analyzer.units import count, duration, share
 
 # Rounds of the loop differ by as much on a quiet machine.
 _SLOWER = 1.2
@@ -47,8 +47,20 @@ def uncounted_ns(facts: Facts, long: IntervalSet, claimed: IntervalSet) -> int:
     return 0 if facts.device.main is not None else (outside_ops(facts, claimed) - long).total_ns
 
 
-def doubtful_on_a_slow_core(facts: Facts, limits: Limits, claimed: IntervalSet) -> str | None:
-    """Why nobody can tell where the limit lies: no loop was timed, and a slower core would explain what is found; else None."""
+def doubtful(facts: Facts, limits: Limits, claimed: IntervalSet, time: IntervalSet) -> str | None:
+    """Why nobody can tell whether it is the program that takes this time; else None.
+
+    Args:
+        facts: All measurements.
+        limits: The rule's.
+        claimed: Time of other rules.
+        time: What was counted.
+    """
+    return _of_a_slow_core(facts, limits, claimed) or _of_a_shared_core(facts, limits, time)
+
+
+def _of_a_slow_core(facts: Facts, limits: Limits, claimed: IntervalSet) -> str | None:
+    """Where no loop was timed, and a slower core would explain what is found."""
     if facts.device.main is not None or facts.recording.collected.python_slowness is not None:
         return None
     least = limits["min_stretch_ns"] * limits["slow_core_times"]
@@ -58,6 +70,34 @@ def doubtful_on_a_slow_core(facts: Facts, limits: Limits, claimed: IntervalSet) 
     return (
         f"only {share(ratio)} in stretches from {duration(least)} on: on a slow or busy core the others may be the way from one op "
         "to the next. How slow this one was is not recorded; `advisor collect` times an empty loop beside the steps"
+    )
+
+
+def _of_a_shared_core(facts: Facts, limits: Limits, time: IntervalSet) -> str | None:
+    """Where ops stand still as often as what lies between them, and less than the limit is left without such stretches."""
+    left = facts.steps.ratio((time - facts.time.stalls.without_core).total_ns)
+    return None if left >= limits["min_ratio"] else f"but {_stood_still(facts, time)}; {_QUIET}"
+
+
+_QUIET = "record on a quiet machine, or with `advisor collect`, which asks the system"
+
+
+def _stood_still(facts: Facts, time: IntervalSet) -> str:
+    stalls = facts.time.stalls
+    mine = stalls.without_core & time
+    return (
+        f"{share(facts.steps.ratio(mine.total_ns))} are {count(len(mine), 'stretch', 'stretches')} longer than at their place in "
+        f"other steps, as {count(stalls.ops.count, 'op is', 'ops are')}: the thread may have had no core then"
+    )
+
+
+def caveats_of_the_core(facts: Facts, limits: Limits, time: IntervalSet) -> tuple[str, ...]:
+    """What a slow core, or one that others used, means for a finding; empty where the core was neither."""
+    slow = slower_than_quiet(facts, limits)
+    shared = facts.time.stalls.without_core & time
+    return (
+        *((f"{slow[0].upper()}{slow[1:]}.",) if slow else ()),
+        *((f"Of it {_stood_still(facts, time)}.",) if 10 * shared.total_ns >= time.total_ns > 0 else ()),
     )
 
 

@@ -126,6 +126,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"the thread had no core for {lacked} of the steps, enough to explain it; record on a quiet machine"
         )
         return
+    stalls = facts.time.stalls
+    if steps.cause == "python" and steps.excess_ns <= stalls.without_core.total_ns:
+        yield cannot_tell(
+            f"the difference are {count(len(stalls.gaps), 'stretch', 'stretches')} outside ops longer than in other steps, as "
+            f"{count(stalls.ops.count, 'op is', 'ops are')}: the thread may have had no core; record on a quiet machine"
+        )
+        return
     slow = ", ".join(f"#{step}" for step in steps.slow[:5])
     take = "takes" if len(steps.slow) == 1 else "take"
     yield Finding(

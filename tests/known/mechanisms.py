@@ -14,7 +14,9 @@ from analyzer.facts import Facts
 from building.builders import AUTOGRAD, TraceBuilder
 from building.other_devices import graphed, mps, private_use, xpu
 from known.sayings import Saying, explained, found
+from programs.crowded import stopping
 from programs.late_hosts import LATE
+from programs.passes import of_history, sample_by_sample
 from programs.updating import groups, in_update, kept_alike, scaled, sent_home
 
 _STEP = 10_000.0
@@ -480,6 +482,14 @@ _SILENT = (
 
 # `late_hosts.py` has more of them, which `test_behind.py` asks about.
 _PROMISED = ("a batch", "the program's own code", "a loop over elements")
+_GAPS = (9_500.0,) * 3
+_HISTORY = ("aten::dot", "aten::mul", "aten::item", "aten::add_")
+
+
+def _parts() -> TraceBuilder:
+    """A batch cut into twenty parts, whose gradients add up."""
+    return sample_by_sample(each=10, adds_up=True)
+
 
 MECHANISMS = (
     _said("ranges are steps", "ten that tile the recording", True, lambda: _counts(_denoising("denoise {}", parts=1), 10)),
@@ -503,6 +513,12 @@ MECHANISMS = (
     _said("a round of updates is a step", "gradients before each", False, lambda: _counts(groups(between=True), 5)),
     _said("a wait is to be deleted", "nothing needs it", True, lambda: _advises("SY003", sent_home(copies=False), "Delete")),
     _said("a wait is to be deleted", "copies are awaited", False, lambda: _advises("SY003", sent_home(copies=True), "Delete")),
+    _said("the program stops by itself", "no op stands still", True, lambda: _fires("PY001", stopping(gaps=_GAPS, stalls=0))),
+    _said("the program stops by itself", "as many ops stop", False, lambda: _fires("PY001", stopping(gaps=_GAPS, stalls=3))),
+    _said("gradients of samples are wanted", "none adds up", True, lambda: _advises("PY003", sample_by_sample(each=10), "vmap")),
+    _said("gradients of samples are wanted", "parts of a batch", False, lambda: _advises("PY003", _parts(), "vmap")),
+    _said("turns could be one call", "of SGD", True, lambda: _fires("PY003", of_history("SGD", _HISTORY))),
+    _said("turns could be one call", "LBFGS's history", False, lambda: _fires("PY003", of_history("LBFGS", _HISTORY))),
     _said("a scaler's read stalls", "in front of passes", True, lambda: _fires("SY001", scaled(fused=False))),
     _said("a scaler's read stalls", "in front of a fused update", False, lambda: _fires("SY001", scaled(fused=True))),
     _said("a graph would help", "1,500 launches of a model", True, lambda: _fires("GR004", in_update(updating=False))),

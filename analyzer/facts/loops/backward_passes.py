@@ -11,13 +11,15 @@ import re
 
 import msgspec
 import numpy as np
+import pandas as pd
 
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.grouping import chosen, distinct
 from analyzer.spans.intervals import EMPTY, IntervalSet
-from analyzer.spans.labels import is_any, matching
+from analyzer.spans.labels import codes_of, is_any, matching
 from analyzer.spans.nesting import nest
+from analyzer.spans.usual import usual_ns
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
@@ -27,6 +29,7 @@ MIN_PASSES = 10
 _ROUNDED_NS = 1_000
 # Searches along a line: each of its passes needs the result of the one before.
 _SEARCHES = re.compile("LBFGS", re.IGNORECASE)
+_ACCUMULATES = re.compile(r".*\bAccumulateGrad$")
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -37,13 +40,16 @@ class Passes(msgspec.Struct, frozen=True):
         spans: In each such update from the end of the first pass to the end of the last: all turns but one, forward and backward.
         passes: How many passes these updates have.
         updates: How many such updates.
-        mean_op_ns: Mean time of one op, or node of the backward pass, in the spans; 0 without.
+        usual_op_ns: Mean time of one op, or node of the backward pass, in the spans, without those that took far longer than others
+            of their name; 0 without.
+        adds_up: Whether each adds its gradients to those of the one before; where those of every sample are wanted, none does.
     """
 
     spans: IntervalSet
     passes: int
     updates: int
-    mean_op_ns: float
+    usual_op_ns: float
+    adds_up: bool = False
 
 
 def many_passes(trace: Trace, steps: Steps) -> Passes:
@@ -74,10 +80,18 @@ def many_passes(trace: Trace, steps: Steps) -> Passes:
     after_first = ended[np.searchsorted(starts, begins[first[many] + 1]) - 1]
     after_last = ended[np.searchsorted(starts, bounds[update[many]]) - 1]
     spans = IntervalSet(after_first, after_last) & window
-    inside = ops[spans.contains(ops["start_ns"].to_numpy())]
-    outermost = inside[nest(inside["thread"], inside["start_ns"], inside["end_ns"]).is_root]
-    mean = float(outermost["dur_ns"].mean()) if len(outermost) else 0.0
-    return Passes(spans, int(number[many].sum()), int(many.sum()), mean)
+    inside = chosen(ops, spans.contains(ops["start_ns"].to_numpy()))
+    outermost = chosen(inside, nest(inside["thread"], inside["start_ns"], inside["end_ns"]).is_root)
+    usual = usual_ns(codes_of(outermost["name"]).astype(np.int64), outermost["dur_ns"].to_numpy(np.int64))
+    passes = int(number[many].sum())
+    return Passes(spans, passes, int(many.sum()), usual, adds_up=_adds_up(ops, spans, passes))
+
+
+def _adds_up(ops: pd.DataFrame, spans: IntervalSet, passes: int) -> bool:
+    """Whether a gradient is added in place where a leaf receives its own, in half of the passes or more."""
+    receiving = IntervalSet.of_rows(ops, matching(ops["name"], _ACCUMULATES.match))
+    added = ops["start_ns"].to_numpy()[is_any(ops["name"], "aten::add_")]
+    return bool(2 * np.count_nonzero((receiving & spans).contains(added)) >= passes)
 
 
 def _begins(starts: Int64Array, nodes: Int64Array, made: Int64Array, done: Int64Array) -> Int64Array:

@@ -22,6 +22,7 @@ from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.repeats import canonical, repeated_runs, shorter_runs, varying_runs
+from analyzer.spans.usual import usual_ns
 from traces.trace import Trace
 
 __all__ = ["Loop", "find_loops", "may_be_the_steps"]
@@ -245,6 +246,7 @@ def _loop(
         ops=len(members),
         op_ns=int((end[members] - start[members]).sum()),
         pauses=_pauses(start[members], end[members], run) & steps.window,
+        usual_op_ns=usual_ns(codes[position], end[members] - start[members]),
         varies=varies,
     )
 

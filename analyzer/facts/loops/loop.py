@@ -32,6 +32,7 @@ class Loop(msgspec.Struct, frozen=True):
         ops: Ops directly in the runs.
         op_ns: Time inside these ops.
         pauses: Between ops of a run, where none begins for a millisecond: what the program does there is not calling ops.
+        usual_op_ns: Mean time of one op, without those that took far longer than others of their name.
         varies: Whether turns are not all alike: a branch in the loop. `unit` is the commonest turn then.
         in_some_turns: Names of the ops that other turns have and the commonest has not, in the order in which they come. The
             commonest turn of a loop over masks may be the one that finds nothing to take.
@@ -49,6 +50,7 @@ class Loop(msgspec.Struct, frozen=True):
     backward: IntervalSet
     ops: int
     op_ns: int
+    usual_op_ns: float
     pauses: IntervalSet = EMPTY
     varies: bool = False
     in_some_turns: tuple[str, ...] = ()
@@ -97,8 +99,3 @@ class Loop(msgspec.Struct, frozen=True):
     def avoidable_ratio(self) -> float:
         """The part that one batched call instead of n makes unnecessary: 1 - 1/n."""
         return 1.0 - self.runs / self.repeats if self.repeats else 0.0
-
-    @property
-    def mean_op_ns(self) -> float:
-        """Mean time of one op."""
-        return self.op_ns / self.ops if self.ops else 0.0

@@ -16,7 +16,8 @@ from analyzer.facts.host.tree import HostTree
 from analyzer.facts.loops.expert_loss import PRODUCTS
 from analyzer.facts.loops.loop import Loop
 from analyzer.spans.intervals import IntervalSet
-from analyzer.spans.labels import matching
+from analyzer.spans.labels import codes_of, matching
+from analyzer.spans.usual import usual_ns
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
@@ -42,14 +43,14 @@ class SampleLoop(msgspec.Struct, frozen=True):
         recurrent: Whether a recurrent layer begins anew in each turn: no turn needs the one before.
         several_layers: Whether a turn has more than one layer; with one, turns may be heads.
         products: When products are computed in it, of which a batch has as many to compute.
-        mean_op_ns: Mean time of an op in the forward part that calls no other op.
+        usual_op_ns: Mean time of an op in the forward part that calls no other op, without those that took far longer.
     """
 
     loop: Loop
     recurrent: bool
     several_layers: bool
     products: IntervalSet
-    mean_op_ns: float
+    usual_op_ns: float
 
 
 def sample_loops(trace: Trace, tree: HostTree, loops: Sequence[Loop]) -> tuple[SampleLoop, ...]:
@@ -78,18 +79,18 @@ def _sample_loop(tree: HostTree, products: IntervalSet, loop: Loop) -> SampleLoo
         recurrent=_any(_RECURRENT, loop.unit),
         several_layers=layers > 1,
         products=products & loop.spans,
-        mean_op_ns=mean_leaf_ns(tree, loop.forward),
+        usual_op_ns=usual_leaf_ns(tree, loop.forward),
     )
 
 
-def mean_leaf_ns(tree: HostTree, spans: IntervalSet) -> float:
-    """Mean time of the ops in some spans that hold no other: a layer of 100 small ops is dispatch, however long it takes."""
+def usual_leaf_ns(tree: HostTree, spans: IntervalSet) -> float:
+    """Usual time of the ops in some spans that hold no other: a layer of 100 small ops is dispatch, however long it takes."""
     frame = tree.frame
     holds = np.zeros(len(frame), dtype=bool)
     inner = tree.parent != np.arange(len(tree.parent))
     holds[tree.parent[inner]] = True
     wanted = tree.of_source("ops") & ~holds & spans.contains(frame["start_ns"].to_numpy())
-    return float(frame["dur_ns"].to_numpy()[wanted].mean()) if wanted.any() else 0.0
+    return usual_ns(codes_of(frame["name"])[wanted].astype(np.int64), frame["dur_ns"].to_numpy(np.int64)[wanted])
 
 
 def _any(pattern: re.Pattern[str], names: Sequence[str]) -> bool:

@@ -26,6 +26,7 @@ from analyzer.facts.time.kernel_reach import kernel_reach_ratio
 from analyzer.facts.time.launch_bound import UsualLaunch, launch_bound, starved_gaps, usual_launch
 from analyzer.facts.time.launched_in import LaunchedIn, launched_in
 from analyzer.facts.time.pauses import Pauses, known_activity, pauses
+from analyzer.facts.time.stalled_gaps import Stalls, stalls
 from analyzer.facts.time.stalled_ops import StalledOps, stalled_ops
 from analyzer.facts.time.unsteady import Unsteady, unsteady
 from analyzer.facts.time.waterfall import Waterfall, device_waterfall, host_waterfall, unexplained
@@ -161,6 +162,11 @@ class TimeFacts(Section):
     def stalled_ops(self) -> StalledOps:
         """Ops that took far longer than in other steps, as they do where other programs have the core."""
         return stalled_ops(self._steps, self._host)
+
+    @fact
+    def stalls(self) -> Stalls:
+        """Ops and stretches between them that took longer than at the same place in other steps."""
+        return stalls(self._steps, self._host, self.waterfall.owned("python"))
 
     def known_activity(self, time: IntervalSet) -> str | None:
         """What frames or ranges say a pause is, in one word; None where they say nothing."""

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.pauses import SILENCE_NS
 from analyzer.spans.arrays import Int64Array
+from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of
 from analyzer.spans.nesting import own_ns
 
@@ -21,6 +24,8 @@ from analyzer.spans.nesting import own_ns
 _MORE = 1.5
 # What an op does in every other step is its work.
 _SELDOM = 0.5
+# Of a few stops, so many times as many may fall on one kind of time.
+_BY_CHANCE = 2
 
 
 class StalledOps(msgspec.Struct, frozen=True):
@@ -45,29 +50,75 @@ class StalledOps(msgspec.Struct, frozen=True):
         total = self.watched_ns + self.stalled_ns
         return int(time_ns * (self.stalled_ns / total)) if total else 0
 
+    def as_often(self, stretches: IntervalSet, around_ns: int) -> bool:
+        """Whether ops stand still as often as these stretches, or as long for the time that they take.
 
-def stalled_ops(steps: Steps, host: HostFacts) -> StalledOps:
-    """Measures them."""
+        Args:
+            stretches: Of the thread, outside ops, in which it may have had no core.
+            around_ns: All time of the thread outside ops.
+        """
+        return len(stretches) <= self.count or stretches.total_ns <= _BY_CHANCE * self.expected_ns(around_ns)
+
+
+def stalled_ops(steps: Steps, host: HostFacts, least_ns: int = SILENCE_NS) -> StalledOps:
+    """Measures them.
+
+    Args:
+        steps: The steps.
+        host: What the host's threads do.
+        least_ns: What took less than this beyond its median is not counted.
+    """
     tree = host.tree
     frame = tree.frame
     start = frame["start_ns"].to_numpy()
     # Inside a function of the user's, whose name is its class, Python runs.
     mine = tree.matching("aten::|mkldnn") & tree.of_source("ops") & (frame["thread"].to_numpy() == host.main_thread)
     rows = np.flatnonzero(mine & steps.host_window.contains(start))
-    step, name = steps.of_host(start[rows]), codes_of(frame["name"])[rows].astype(np.int64)
-    # By name and how many of that name come before it in its step, then by how long it takes.
-    order = np.lexsort((start[rows], step, name))
-    rows, step, name = rows[order], step[order], name[order]
-    place = _count_along(name, step)
     dur = own_ns(frame["dur_ns"].to_numpy(np.int64), tree.parent)[rows]
-    order = np.lexsort((dur, place, name))
-    dur, same = dur[order], _runs(name[order], place[order])
+    usual = at_their_place(steps, frame, rows, dur)
+    more = dur - usual.median_ns
+    long = usual.often & (more >= np.maximum(least_ns, (_MORE - 1) * usual.median_ns))
+    stalled = int(more[long].sum())
+    return StalledOps(int(long.sum()), stalled, int(dur[usual.often].sum()) - stalled)
+
+
+class Usual(msgspec.Struct, frozen=True):
+    """What ops usually take at their place: the same name, as often before in its step.
+
+    Args:
+        median_ns: Of the steps that have one there, for each op.
+        often: Whether more than half of the used steps have one there.
+    """
+
+    median_ns: Int64Array
+    often: npt.NDArray[np.bool_]
+
+
+def at_their_place(steps: Steps, frame: pd.DataFrame, rows: Int64Array, taken_ns: Int64Array) -> Usual:
+    """What ops usually take at their place in the step.
+
+    Args:
+        steps: The steps.
+        frame: Start and name of all.
+        rows: Rows of the ops.
+        taken_ns: What each of these takes.
+    """
+    start = frame["start_ns"].to_numpy()[rows]
+    step, name = steps.of_host(start), codes_of(frame["name"])[rows].astype(np.int64)
+    # By name and how many of that name come before it in its step, then by how long it takes.
+    order = np.lexsort((start, step, name))
+    place = np.empty_like(name)
+    place[order] = _count_along(name[order], step[order])
+    order = np.lexsort((taken_ns, place, name))
+    same = _runs(name[order], place[order])
     size = np.bincount(same)
-    usual = dur[np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.int64) + size // 2] if len(size) else dur
-    usual, often = usual[same], size[same] > _SELDOM * steps.count
-    long = often & (dur - usual >= np.maximum(SILENCE_NS, (_MORE - 1) * usual))
-    stalled = int((dur - usual)[long].sum())
-    return StalledOps(int(long.sum()), stalled, int(dur[often].sum()) - stalled)
+    first = np.cumsum(size) - size
+    median: Int64Array = np.zeros(len(rows), dtype=np.int64)
+    often = np.zeros(len(rows), dtype=bool)
+    if len(rows):
+        median[order] = taken_ns[order][first + size // 2][same]
+        often[order] = size[same] > _SELDOM * steps.count
+    return Usual(median, often)
 
 
 def _runs(*columns: Int64Array) -> Int64Array:

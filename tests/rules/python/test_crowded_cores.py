@@ -7,6 +7,8 @@ import pytest
 from analyzer.finding import State
 from analyzer.rule import Rule
 from building.builders import TraceBuilder
+from programs.crowded import stopping
+from rules.idle.isolated_gaps import RULE as GAPS
 from rules.python.gc_pauses import RULE as PAUSES
 from rules.python.python_overhead import RULE as PYTHON
 from rules.python.unsteady_steps import RULE as UNSTEADY
@@ -52,3 +54,27 @@ def test_host_code_that_other_programs_may_have_been(without_core: float, state:
         builder.op("aten::linear", number * STEP + 16_000, 64_000)
     # 20 % of each step, less what the thread had no core for: on either side of the 5 % from which the rule fires.
     assert run(PYTHON, builder).state is state
+
+
+@pytest.mark.parametrize(
+    ("gaps", "rule", "stalls", "by"),
+    [((9_500,) * 3, PYTHON, 3, 6_000), ((70_000,), UNSTEADY, 1, 6_000), ((70_000,), GAPS, 1, 12_000)],
+    ids=["python", "unsteady", "gaps"],
+)
+def test_stops_where_ops_stop_as_often_may_be_another_programs(
+    gaps: tuple[float, ...], rule: Rule, stalls: int, by: float
+) -> None:
+    assert run(rule, stopping(gaps=gaps, stalls=0)).state is State.FIRED
+    result = run(rule, stopping(gaps=gaps, stalls=stalls, by=by))
+    assert result.state is State.CANNOT_TELL
+    assert "the thread may have had no core" in result.reason
+    assert run(rule, stopping(gaps=gaps, stalls=stalls, by=1_000)).state is State.FIRED
+
+
+def test_what_each_step_does_is_the_programs_whatever_else_runs() -> None:
+    result = run(PYTHON, stopping(gaps=(9_000, 9_000, 9_000), stalls=3, usual=10_000))
+    assert result.state is State.FIRED
+    (finding,) = result.findings
+    assert "3 stretches longer than at their place in other steps, as 3 ops are" in finding.caveats[-1]
+    (quiet,) = run(PYTHON, stopping(gaps=(9_000, 9_000, 9_000), stalls=0, usual=10_000)).findings
+    assert not any("no core" in caveat for caveat in quiet.caveats)

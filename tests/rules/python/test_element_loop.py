@@ -60,6 +60,28 @@ def world(
     return builder
 
 
+def stalled(builder: TraceBuilder, *, every: int, by: float) -> TraceBuilder:
+    """The same loops, but that one op in so many takes longer, and the others come later by as much."""
+    for number in range(3):
+        loop = [
+            event
+            for event in builder.events
+            if event["name"] in UNIT and number * STEP <= event["ts"] < (number + 1) * STEP
+        ]
+        for index, event in enumerate(loop):
+            event["ts"] += by * (index // every)
+            event["dur"] += by if index % every == every - 1 else 0
+    return builder
+
+
+def test_ops_that_stood_still_make_small_ops_no_large_ones() -> None:
+    """Three ops a step that take 2 ms instead of 8 us make 46 us of the mean."""
+    quiet, noisy = judged(RULE, world()), judged(RULE, stalled(world(), every=50, by=2_000))
+    assert noisy.finding.saving.kernel_ns > quiet.finding.saving.kernel_ns > 0
+    long = judged(RULE, world(samples=15, each=100))
+    assert long.finding.saving.kernel_ns == 0
+
+
 def test_fires_on_the_cpu_with_all_but_one_repetition() -> None:
     found = judged(RULE, world())
     # 40 x 4 ops of 8 us with 2 us between them, less the last gap: 1,598 us, and 500 us in the backward pass.

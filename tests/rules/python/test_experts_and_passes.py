@@ -13,6 +13,7 @@ from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import Confidence, State
 from building.builders import TraceBuilder
+from programs.passes import of_history, sample_by_sample
 from rules.python.python_overhead import RULE as PYTHON
 from rules.python.repeated_small_ops import RULE
 from running.one_rule import judged, run
@@ -79,25 +80,6 @@ def test_experts_on_a_device_with_work_in_its_queue_are_no_loss() -> None:
     assert "queued work" in result.reason
 
 
-def sample_by_sample(passes: int = 20, *, update_each: bool = False, each: float = 40) -> TraceBuilder:
-    """Steps of 10 ms: a layer, its loss and its backward pass for every sample, 10 us of Python behind each; then one update."""
-    builder = TraceBuilder(None)
-    for number in range(3):
-        at = number * STEP
-        builder.step(number, at, STEP)
-        for sample in range(passes):
-            when = at + (4 * each + 10) * sample
-            for place, name in enumerate(("aten::linear", "aten::nll_loss", "aten::ones_like", NODE)):
-                builder.op(name, when + place * each, each)
-            if update_each:
-                builder.optimizer(when + 4 * each + 1, 5)
-        end = at + (4 * each + 10) * passes
-        builder.op("aten::relu", end, at + 9_000 - end)
-        builder.optimizer(at + 9_000, 1_000)
-        builder.op("aten::_fused_adam_", at + 9_005, 990)
-    return builder
-
-
 def test_many_passes_cost_all_turns_but_the_first() -> None:
     found = judged(RULE, sample_by_sample(each=10)).finding
     assert found.title == "One update, many backward passes"
@@ -141,6 +123,27 @@ def test_ones_that_are_no_gradient_begin_no_pass() -> None:
 def test_a_few_passes_accumulate_and_an_update_after_each_is_training() -> None:
     assert run(RULE, sample_by_sample(9)).state is State.CLEAR
     assert run(RULE, sample_by_sample(update_each=True)).state is State.CLEAR
+
+
+def test_gradients_that_add_up_are_parts_of_one_batch_and_others_those_of_samples() -> None:
+    assert "torch.func.grad" in judged(RULE, sample_by_sample(each=10)).finding.fix[0].code
+    found = judged(RULE, sample_by_sample(each=10, adds_up=True)).finding
+    assert "each adds its gradients to those of the one before" in found.why
+    assert all("vmap" not in advice.code for advice in found.fix)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "state"),
+    [
+        ("LBFGS", ("aten::dot", "aten::mul", "aten::item", "aten::add_"), State.CLEAR),
+        ("SGD", ("aten::dot", "aten::mul", "aten::item", "aten::add_"), State.FIRED),
+        ("LBFGS", ("aten::abs", "aten::mul", "aten::item", "aten::add_"), State.FIRED),
+    ],
+)
+def test_each_turn_through_the_history_of_an_optimizer_needs_the_one_before(
+    name: str, unit: tuple[str, ...], state: State
+) -> None:
+    assert run(RULE, of_history(name, unit)).state is state
 
 
 def test_their_time_is_nobody_elses() -> None:
@@ -206,6 +209,11 @@ def test_recorded_here_gradients_sample_by_sample_are_named_and_one_pass_is_quie
         for index in range(24):
             torch.nn.functional.cross_entropy(model(x[index : index + 1]), target[index : index + 1]).backward()
 
+    def apart() -> None:
+        for index in range(24):
+            model.zero_grad()
+            torch.nn.functional.cross_entropy(model(x[index : index + 1]), target[index : index + 1]).backward()
+
     def at_once() -> None:
         weights = {name: weight.detach() for name, weight in model.named_parameters()}
         found = torch.func.vmap(torch.func.grad(loss_of), in_dims=(None, 0, 0))(weights, x, target)
@@ -215,6 +223,8 @@ def test_recorded_here_gradients_sample_by_sample_are_named_and_one_pass_is_quie
     slow = record(tmp_path / "loop.json", model, looped)
     assert slow.loops.backward_passes.passes == 24 * slow.loops.backward_passes.updates > 0
     assert "One update, many backward passes" in titles(slow)
+    assert slow.loops.backward_passes.adds_up
+    assert not record(tmp_path / "apart.json", model, apart).loops.backward_passes.adds_up
     fast = record(tmp_path / "once.json", model, at_once)
     assert fast.loops.backward_passes.updates == 0
 
