@@ -45,12 +45,14 @@ class Side(NamedTuple):
 
 
 def jobs_in(
-    before: Side, after: Side, names: tuple[str, str]
+    before: Side, after: Side, names: tuple[str, str], *, redacted: bool
 ) -> tuple[list[Snapshot], list[Snapshot], JobChange | None]:
     """The runs to compare, and both jobs where each side is the ranks of one: then the runs are the lowest rank of both.
 
-    Ranks of a job wait for each other: they are no repeats.
+    Ranks of a job wait for each other: they are no repeats. Ranks are called alike in every job: its name stands in front.
     """
+    from msgspec.structs import replace
+
     from analyzer.compare.jobs import job_change
     from analyzer.job import one_job
     from analyzer.ranks.merge import merge
@@ -62,10 +64,16 @@ def jobs_in(
         return before.runs, after.runs, None
     rank = min(one for one in both if one is not None)
     first, second = (
-        [run for run, summary in zip(side.runs, side.summaries, strict=True) if summary.rank == rank][:1]
-        for side in (before, after)
+        [
+            replace(run, name=f"{name}, rank {rank}")
+            for run, summary in zip(side.runs, side.summaries, strict=True)
+            if summary.rank == rank
+        ][:1]
+        for side, name in zip((before, after), names, strict=True)
     )
     jobs = [merge(side.summaries, [], name) for side, name in zip((before, after), names, strict=True)]
+    if redacted:
+        first, second = shown(first), shown(second)
     return first, second, job_change(*jobs)
 
 

@@ -91,7 +91,7 @@ def command(
     if first:
         second, job = other.runs, None
     else:
-        first, second, job = sides.jobs_in(one, other, sides.names_of(paths))
+        first, second, job = sides.jobs_in(one, other, sides.names_of(paths), redacted=redacted)
     comparison = compare(first, second, job)
     gate = apply_gate(comparison, limits) if limits else None
     write(comparison, gate, planned)

@@ -50,6 +50,7 @@ def test_jobs_on_both_sides_are_compared_as_jobs(tmp_path: Path, summaries: bool
     assert {(*one["ranks"],) for one in job["links"]} == {(0, 1), (2, 3), (0, 2), (1, 3)}
     # Ranks wait for each other: they are no repeats of one run.
     assert (document["before"]["runs"], document["after"]["runs"]) == (1, 1)
+    assert (document["before"]["names"], document["after"]["names"]) == (["before, rank 0"], ["after, rank 0"])
     schema = json.loads(Path("analyzer/report/comparison/schema.json").read_text())
     jsonschema.validate(document, schema)
 
