@@ -22,7 +22,12 @@ else:
 SIZE_LIMIT = 300
 # Declarations, not code: splitting them would scatter what is read as one list.
 LARGER: dict[str, str] = {}
-SOURCES = sorted(path for name in ("traces", "analyzer", "rules") for path in (ROOT / name).rglob("*.py"))
+SOURCES = sorted(
+    path
+    for name in ("traces", "analyzer", "rules")
+    for path in (ROOT / name).rglob("*")
+    if path.suffix in (".py", ".js", ".css", ".tcss", ".j2")
+)
 # Scripts that are called by hand, and by `.ci/all`.
 SCRIPTS = sorted(path for name in ("bench", "fuzz", "gpu") for path in (ROOT / "tests" / name).rglob("*.py"))
 PAGES = [
@@ -33,7 +38,7 @@ PAGES = [
 
 
 def test_the_readme_takes_two_minutes() -> None:
-    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 135
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 130
 
 
 def test_source_files_are_short() -> None:

@@ -32,6 +32,8 @@ _DATA_LIMIT = 2_000_000
 _WHOLE = "It holds its data: `advisor explain` opens this file again."
 _SMALLER = "It holds its data without the evidence, which was too large: `advisor explain` opens this file again."
 _NONE = "Its data were too large to be held here: write them with -o report.json."
+# A part has one script of its name, but for these.
+_SCRIPTS = {"viewer": ("viewer_drawing", "viewer")}
 
 
 def render(analysis: Analysis, found: FromTrace | None = None) -> str:
@@ -62,7 +64,7 @@ def drawn(
         parts: The names of its style sheets and scripts.
     """
     style = palette.css() + "".join(_text(f"{part}.css") for part in (*parts, "print"))
-    script = "".join(_text(f"{part}.js") for part in parts)
+    script = "".join(_text(f"{name}.js") for part in parts for name in _SCRIPTS.get(part, (part,)))
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
