@@ -16,10 +16,10 @@ from analyzer.verdict.shares import CAUSES_OF
 _MOST = 0.9
 # Of two steps nobody knows which one is usual.
 _MIN_STEPS = 3
-# Verdicts on pauses and searches say so themselves.
 _ASKED_ONCE = (
     " One batch was asked for in all that was recorded, and a first one may take longer: record more to see the usual."
 )
+# Verdicts on pauses and searches say so themselves.
 _COUNTS = re.compile(r"\bin [\d,]+ of [\d,]+ ")
 
 

@@ -13,8 +13,9 @@ kernels, every tensor is allocated anew, each collective is checked or logged, o
 The variables are those of a list that the collector records; no other is ever read. What each costs is read off the trace: idle
 time inside launches where most of them outlast their kernel (as SY005); idle time inside the allocator's calls (as ME001); that
 inside calls of collectives, and inside gloo's beside NCCL's; kernels that look for NaN; matrix work on fewer threads than cores (as
-CP001), at most what perfect scaling would save, if that is more than the time in which the thread had no core. Unit: nanoseconds.
-Variables that make Python's or oneDNN's every call slower have no bound: one recording cannot tell by how much.
+CP001), at most what perfect scaling would save; before that is held against `min_ratio`, the time in which the thread had no core
+is taken off. Unit: nanoseconds. Variables that make Python's or oneDNN's every call slower have no bound: one recording cannot tell
+by how much.
 
 ## Example
 Slow:
@@ -41,7 +42,8 @@ At most the time named, for each variable.
 
 ## When it is wrong
 A variable that the program itself sets after torch has read it has no effect. With several processes on a machine few threads each
-may be right. Variables of torch that were set for a reason (a driver without peer access) are not on the list.
+may be right. Where the thread had no core for as long, more threads may find none either, and the rule cannot tell. Variables of
+torch that were set for a reason (a driver without peer access) are not on the list.
 
 ## Thresholds
 - `min_ratio`: what a variable must cost, as a share of the used steps, to be named.

@@ -38,7 +38,7 @@ with 0 and 4 workers the bound was 20-34 % of the step and 7-20 % came true: it 
 A loader that is not `torch.utils.data` (DALI, webdataset, a hand-written generator) leaves no event: its wait shows up as Python
 time (PY001). The first `__next__` of an iterator includes starting the workers (DL005). Warm-up inside the window dilutes the share
 (PG002). A call that stands alone, five times as long as any other, may be long for another reason: where it holds a quarter of all
-waiting the finding says what is left without it.
+waiting the finding says what is left without it. A single call may be that for the first batch; the finding says so.
 
 ## Thresholds
 - `min_ratio`: share of the used steps from which the rule fires.

@@ -9,8 +9,8 @@ that row. A batch pays it once.
 
 ## How it is measured
 `advisor collect` looks at the first size of the tensors that the outermost module gets, in the recorded steps: 1 in nearly all
-calls. The saving is what calls of eight samples would do without: seven eighths of the time outside ops and, where a mean op takes
-less than 20 us, inside them; on a device of the idle time in which the host prepares work. Unit: nanoseconds.
+calls. The saving is what calls of eight samples would do without: seven eighths of the time outside ops and, where an op usually
+takes less than 20 us, inside them; on a device of the idle time in which the host prepares work. Unit: nanoseconds.
 
 ## Example
 Slow:

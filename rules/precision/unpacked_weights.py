@@ -10,9 +10,10 @@ read again by the product, and thrown away. That takes the same time for one tok
 the backward pass, and once more where activations are computed again.
 
 ## How it is measured
-`|kernels that unpack| / |device busy|`, by their names; or the pointwise kernels from the first that looks at bits until the
-product behind them, in front of three products or more. Products that unpack while they multiply (Marlin, `gemm_4bit`, tinygemm)
-are none of them. What a compiler makes of unpacking written in PyTorch (torchao's NF4) has no name of its own, and is not seen.
+`|kernels that unpack| / |device busy|`, by their names or by that of the library's op that launches them; or the pointwise kernels
+from the first that looks at bits until the product behind them, in front of three products or more. Products that unpack while
+they multiply (Marlin, `gemm_4bit`, tinygemm) are none of them. What a compiler makes of unpacking written in PyTorch (torchao's
+NF4) has no name of its own, and is not seen.
 
 ## Example
 Slow:

@@ -15,10 +15,10 @@ As PY002, for sequences that take no elements: units of 2 to 16 ops under one pa
 makes up a layer; of experts, which are made of layers, the products are no part of the cost. Backward passes are counted by the
 gradient that each makes first, between two steps of the optimizer; their cost is all turns but the first. Samples one by one are
 turns with a layer and a loss, none of which runs backward by itself or is a step of a cell (PY006); a recurrent layer has to begin
-from zeros in each, and nothing is joined with `cat`, as a state would be. On a device the rule
-speaks up only where launches limit the step; the cost is the idle time in the loop. On a CPU-only trace it is the loop's time,
-where a mean op takes less than 20 us. Where a turn pauses for a millisecond between two ops, as to decode an image, the pause is
-no part of it. The saving is the cost times `1 - 1/n`. Unit: nanoseconds.
+from zeros in each, and nothing is joined with `cat`, as a state would be. On a device the rule speaks up only where launches limit
+the step; the cost is the idle time in the loop. On a CPU-only trace it is the loop's time, where an op usually takes less than
+20 us. Where a turn pauses for a millisecond between two ops, as to decode an image, the pause is no part of it. The saving is the
+cost times `1 - 1/n`. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -48,9 +48,10 @@ At most what all repetitions but one cost.
 ## When it is wrong
 Identical layers repeat as well: sequences with an op of a layer (matrix product, convolution, normalisation, attention) are not
 reported unless rows are taken and written back around them, so heads in a loop are missed, and experts whose turns are not alike.
-Large groups fill the processor by themselves. Passes that need the result of the one before (inner steps of meta-learning) stay.
-Turns with a layer and a loss may be steps in time or heads: without a recurrent layer that begins anew, confidence is low.
-Norms per parameter belong to OP004. Where no step is marked and the trace is nothing but the loop, its turns may be the steps.
+Large groups fill the processor by themselves. Passes that need the result of the one before (inner steps of meta-learning) stay,
+and so do LBFGS's turns through its history. Turns with a layer and a loss may be steps in time or heads: without a recurrent layer
+that begins anew, confidence is low. Norms per parameter belong to OP004. Where no step is marked and the trace is nothing but the
+loop, its turns may be the steps.
 
 ## Thresholds
 - `min_ratio`: share of the used steps that the loop takes on the host from which the rule fires.

@@ -44,7 +44,7 @@ Steps that update only every few micro-batches (gradient accumulation) differ by
 steps wait for the loader, some wait longer: that is DL001's, and the rule is silent below five times the usual wait. Few steps:
 five show an outlier, not how often it comes. The last step may hold the profiler's stop. On a machine shared with
 others steps vary for reasons outside the program: where `advisor collect` saw that the thread had no core for as long, the rule
-cannot tell.
+cannot tell, nor where the difference lies outside ops and ops stand still as often.
 
 ## Thresholds
 - `max_ratio`: longest step as a multiple of the median from which the rule fires.

@@ -40,9 +40,8 @@ for images, labels in loader:
 
 ## Expected gain
 At most the idle time inside the calls plus the shorter copy; where large copies take turns with kernels, as weights do that are
-kept on the host, the copies themselves, as they can stay on the device.
-Measured on a V100: 94 ms of host time for 20 ms of copying,
-and yet only 0.6 % of the step idle because of it; 4.5-5.3 % in two sister recordings.
+kept on the host, or adapters loaded for requests, the copies themselves, as they can stay on the device. Measured on a V100: 94 ms
+of host time for 20 ms of copying, and yet only 0.6 % of the step idle because of it; 4.5-5.3 % in two sister recordings.
 
 ## When it is wrong
 Calling `pin_memory()` in the training thread just before `.to()` is slower than a plain `.to()`. Pinned memory is taken

@@ -26,8 +26,8 @@ MATRIX_OP = re.compile(
 CONV_OP = re.compile(r"aten::\w*conv", re.IGNORECASE)
 # As the profiler writes types of 16 bits and fewer.
 _SHORT_TYPE = re.compile(r"(?:c10::)?(?:BFloat16|Half|Float8_\w+|signed char)$")
-# Types of arguments that are no tensors: lists of sizes, flags, absent ones.
 _SHAPES = msgspec.json.Decoder(list[list[int]])
+# Types of arguments that are no tensors: lists of sizes, flags, absent ones.
 _SCALARS = frozenset(
     ("", "Int", "Bool", "Double", "Scalar", "ScalarList", "GenericList", "TensorList", "None", "Device", "Layout")
 )

@@ -37,7 +37,8 @@ def command(output: Path, only: str | None, no_timing: bool) -> int:
 
     Records every preset that this machine can run, explains each trace, and times each preset against its remedy with the
     profiler off. What fails is looked at once more. Writes the traces and table.txt. Exit code 1 where precision or recall
-    is below 0.95, or a remedy saved more than was said to be possible.
+    is below 0.95, a remedy saved more than was said to be possible, a preset could not run, or other programs disturbed more
+    than a tenth of them.
     """
     total, skipped = run(output, tuple(filter(None, (only or "").split(","))), not no_timing)
     from analyzer.cli.commands.zoo.score import lines
