@@ -51,8 +51,8 @@ LAYER = re.compile(
 # So long no op is called from Python for lack of speed: calling one takes some microseconds, a tenth of a millisecond through
 # tensor subclasses. What the program does meanwhile (an image decoded, a file read) is work of its own.
 _PAUSE_NS = 1_000_000
-# An op of the backward pass under the engine.
-_ENGINE = re.compile(r"autograd::")
+# An op of the backward pass under the engine, or of what DDP does with each gradient: both loops are the library's own, in C++.
+_ENGINE = re.compile(r"(?:autograd|torch\.distributed\.ddp\.reducer)::")
 _BACKWARD_FUNCTION = re.compile(r"\w*Backward\d*$")
 
 

@@ -275,6 +275,25 @@ def test_what_the_engine_does_between_the_nodes_of_a_loop_is_its_own() -> None:
     assert loop.backward.total_ns == 3 * (40 + 78 * 30 + 20) * 1_000
 
 
+def after_the_backward_pass(*unit: str) -> TraceBuilder:
+    """Steps in which three small ops run for each of 40 parameters once the backward pass is over."""
+    builder = world(samples=0, backward=False)
+    for number in range(3):
+        builder.op("autograd::engine::evaluate_function: SubBackward0", number * STEP + 2_000, 500)
+        for index in range(120):
+            builder.op(unit[index % 3], number * STEP + 4_000 + index * 10, 8)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("last", "state"),
+    [("torch.distributed.ddp.reducer::copy_bucket_to_grad", State.CLEAR), ("aten::add", State.FIRED)],
+)
+def test_what_ddp_does_with_each_gradient_is_no_loop_of_the_program(last: str, state: State) -> None:
+    """With `find_unused_parameters` its reducer looks up each parameter of a bucket, in C++."""
+    assert run(RULE, after_the_backward_pass("aten::select", "aten::item", last)).state is state
+
+
 def test_its_time_is_not_claimed_by_the_rules_on_python_and_small_ops() -> None:
     assert run(SMALL, world()).state is State.CLEAR
     facts = Facts(world().trace())
