@@ -110,7 +110,7 @@ _ONE_MADE = "Record again: one tensor is made for a batch instead of one for eac
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires for each repeated sequence that takes at least `min_ratio` of the used steps."""
     loops = [
-        loop for loop in facts.loops.found if (loop.over_list or loop.calls_experts) and not of_history(facts, loop)
+        loop for loop in facts.loops.found if (loop.over_list or loop.calls_experts) and not _of_history(facts, loop)
     ]
     costly = [loop for loop in loops if facts.steps.ratio(loop.calling.total_ns) >= limits["min_ratio"]]
     steps = [loop for loop in costly if loop.over_list and may_be_the_steps(facts.steps, loop)]
@@ -142,36 +142,36 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     for one in samples[:_MAX_FINDINGS]:
         yield samples_finding(facts, one)
     for loop in costly[:_MAX_FINDINGS]:
-        line = line_of(facts, loop)
-        experts = loop.calls_experts
-        kind = (
-            "takes rows by index, sends them through layers and writes them back, group by group, as experts are called"
-            if experts
-            else "makes tensors of Python values or arrays, one by one"
-            if makes_tensors(loop)
-            else "goes through a list of tensors"
-        )
-        yield Finding(
-            why=f"A loop{named(line)} {kind}: {what(facts, loop)}.",
-            saving=_saving(facts, loop),
-            fix=AT_ONCE if experts else _fix(loop),
-            verify=_ONE_MADE
-            if makes_tensors(loop)
-            else "Record again: one `aten::_foreach_*` or batched op instead of the sequence; results must be the same.",
-            steps_seen=loop.steps_seen,
-            confidence=Confidence.MEDIUM,
-            evidence=evidence(facts, loop),
-            location=location(line),
-            caveats=("Groups so large that each fills the processor by itself gain little.",) if experts else (),
-            title="Experts called one by one"
-            if experts
-            else "Tensors made one by one"
-            if makes_tensors(loop)
-            else None,
-        )
+        yield _finding(facts, loop)
 
 
-def of_history(facts: Facts, loop: Loop) -> bool:
+def _finding(facts: Facts, loop: Loop) -> Finding:
+    line = line_of(facts, loop)
+    experts = loop.calls_experts
+    kind = (
+        "takes rows by index, sends them through layers and writes them back, group by group, as experts are called"
+        if experts
+        else "makes tensors of Python values or arrays, one by one"
+        if makes_tensors(loop)
+        else "goes through a list of tensors"
+    )
+    return Finding(
+        why=f"A loop{named(line)} {kind}: {what(facts, loop)}.",
+        saving=_saving(facts, loop),
+        fix=AT_ONCE if experts else _fix(loop),
+        verify=_ONE_MADE
+        if makes_tensors(loop)
+        else "Record again: one `aten::_foreach_*` or batched op instead of the sequence; results must be the same.",
+        steps_seen=loop.steps_seen,
+        confidence=Confidence.MEDIUM,
+        evidence=evidence(facts, loop),
+        location=location(line),
+        caveats=("Groups so large that each fills the processor by itself gain little.",) if experts else (),
+        title="Experts called one by one" if experts else "Tensors made one by one" if makes_tensors(loop) else None,
+    )
+
+
+def _of_history(facts: Facts, loop: Loop) -> bool:
     """Whether the loop is that of an optimizer through its history: products of flat vectors, no part of a forward pass."""
     keeps = _WITH_HISTORY.search(facts.model.optimizing.class_name) is not None
     return keeps and loop.phase in ("after", "step") and "aten::dot" in loop.unit
