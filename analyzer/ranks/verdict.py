@@ -111,8 +111,8 @@ def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
             f"Some rank is late, by no more than the {share(grounds.lacked_ratio)} of its steps that one of them had no core: "
             "others took the cores of several ranks, and who holds the job up cannot be said."
         )
-    elif _untold(grounds, step_ns):
-        text = f"{_untold(grounds, step_ns)}: who holds the job up cannot be said."
+    elif untold := _untold(grounds, step_ns):
+        text = f"{untold}: who holds the job up cannot be said."
     elif judged.lacking_ns >= floor:
         text = (
             f"None of the ranks that are here holds the others up; {duration(judged.lacking_ns)} of each {step} step are in "
