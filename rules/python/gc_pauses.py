@@ -44,8 +44,10 @@ At most the pauses. torchtitan gains 1.5 % with 512 GPUs; nanochat had pauses of
 ## When it is wrong
 Inferred pauses are possible ones only: an operating system that gives the CPU to another process looks the same. Where
 `advisor collect` saw that the thread had no core for as long, the rule cannot tell, nor where ops, in which no collection
-runs, stood still about as often as Python between them. A program that makes circular garbage with tensors in it needs the
-collector to free them.
+runs, stood still about as often as Python between them. A pause in one of the recorded steps says nothing of how often it comes:
+where pauses take more of each recorded step than a whole step takes in the run without the profiler (`advisor collect` times
+it), they come less often there, and the finding says so and is low. A program that makes circular garbage with tensors in it needs
+the collector to free them.
 
 ## Thresholds
 - `min_ratio`: share of the used steps inside pauses from which the rule fires.
@@ -117,13 +119,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             "inside one: the thread may have had no core, which is silence too; record on a quiet machine"
         )
         return
+    seldom = _seldom(facts, time) if recorded else None
     yield Finding(
         why=_why(facts, time, longest, recorded=recorded),
         saving=Saving(claims=time, basis="the pauses in the recorded steps"),
         fix=_fix(facts, recorded=recorded),
         verify=f"Record again with {_RECORD}: no `Python GC` inside the steps but the planned ones.",
         steps_seen=facts.steps.count_with(time),
-        confidence=Confidence.HIGH if recorded else Confidence.LOW,
+        confidence=Confidence.HIGH if recorded and seldom is None else Confidence.LOW,
         evidence=(
             Bars(
                 "pauses",
@@ -131,11 +134,33 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 tuple(Bar(f"pause {number}", end - start) for number, (start, end) in enumerate(time.pairs()[:8], 1)),
             ),
         ),
-        caveats=() if recorded else ("Inferred from silence: another process may have taken the CPU.",),
-        severity_cap=Severity.HIGH if recorded else Severity.LOW,
-        capped_because="no pass of the collector was recorded",
+        caveats=_caveats(facts, time, seldom, recorded=recorded),
+        severity_cap=Severity.HIGH if recorded and seldom is None else Severity.LOW,
+        capped_because="the run without the profiler has no room for as many pauses"
+        if recorded
+        else "no pass of the collector was recorded",
         title=None if recorded else "Possible garbage collector pauses",
     )
+
+
+def _seldom(facts: Facts, time: IntervalSet) -> str | None:
+    """How the run's steps without the profiler leave no room for as many pauses as the recorded ones hold; None where they do."""
+    run, each_ns = facts.recording.run_course, facts.steps.per_step(time.total_ns)
+    if run is None or not run.judged or each_ns * run.steps <= run.loop_ns:
+        return None
+    return (
+        f"Pauses are {duration(each_ns)} of each recorded step, more than a whole step takes in the run without the profiler "
+        f"({duration(run.loop_ns / run.steps)}, the mean of {run.steps}): there they come less often, and fixing them saves less."
+    )
+
+
+def _caveats(facts: Facts, time: IntervalSet, seldom: str | None, *, recorded: bool) -> tuple[str, ...]:
+    if not recorded:
+        return ("Inferred from silence: another process may have taken the CPU.",)
+    if seldom is not None:
+        return (seldom,)
+    once = facts.steps.count_with(time) == 1 < facts.steps.count
+    return ("Seen in one step: how often it comes the recording cannot tell.",) if once else ()
 
 
 def _why(facts: Facts, time: IntervalSet, longest: int, *, recorded: bool) -> str:

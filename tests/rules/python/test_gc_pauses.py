@@ -40,6 +40,26 @@ def test_fires_with_the_recorded_pause() -> None:
     )
 
 
+def in_a_run(step_ms: float) -> TraceBuilder:
+    """The same world, recorded in a run of which 200 steps without the profiler took `step_ms` each."""
+    builder = world(pause=48_000, slow=(3,))
+    builder.top["advisor"] = {"run": {"steps": 200, "times": [[200, round(200 * step_ms * 1_000_000)]]}}
+    return builder
+
+
+def test_a_run_without_room_for_the_pauses_says_they_come_less_often() -> None:
+    found = judged(RULE, in_a_run(step_ms=5))
+    assert (found.severity, found.confidence) == (Severity.LOW, Confidence.LOW)
+    assert "8.0 ms of each recorded step, more than a whole step takes in the run" in found.finding.caveats[0]
+
+
+def test_a_run_with_room_for_them_says_only_that_it_was_seen_once() -> None:
+    found = judged(RULE, in_a_run(step_ms=80))
+    assert found.severity is Severity.MEDIUM
+    assert found.finding.caveats == ("Seen in one step: how often it comes the recording cannot tell.",)
+    assert not judged(RULE, world(slow=(2, 3))).finding.caveats
+
+
 def test_silence_is_only_a_possible_pause() -> None:
     found = judged(RULE, world(recorded=False, pause=40_000))
     assert (found.severity, found.confidence) == (Severity.LOW, Confidence.LOW)
