@@ -55,7 +55,7 @@ def test_a_run_without_room_for_the_pauses_says_they_come_less_often() -> None:
 
 def test_a_run_with_room_for_them_says_only_that_it_was_seen_once() -> None:
     found = judged(RULE, in_a_run(step_ms=80))
-    assert found.severity is Severity.MEDIUM
+    assert found.confidence is Confidence.HIGH
     assert found.finding.caveats == ("Seen in one step: how often it comes the recording cannot tell.",)
     assert not judged(RULE, world(slow=(2, 3))).finding.caveats
 
