@@ -26,6 +26,7 @@ from known.alike import ALIKE
 from known.answering import ANSWERING
 from known.expected import OF_SAMPLES, TABLE, Expected
 from known.mechanisms import MECHANISMS
+from known.neighbours import NEIGHBOURS
 from known.sayings import SAYINGS, Saying
 from known.scenarios import OF_RANKS, RULE_BY_CODE, SCENARIOS, facts_of, world
 from known.verdicts import VERDICTS, Known
@@ -40,7 +41,7 @@ ADDED = frozenset({("PG007", "repeated ids"), ("PG011", "torch 1.8")})
 # Torch 1.8 states nothing of the device, and so no peaks.
 GONE = frozenset({("PG009", "torch 1.8"), ("KE005", "torch 1.8"), ("KE009", "torch 1.8")})
 # All that may be said, each with worlds that have the property, and worlds that lack it.
-SAID = (*SAYINGS, *MECHANISMS, *ALIKE, *ANSWERING)
+SAID = (*SAYINGS, *MECHANISMS, *ALIKE, *ANSWERING, *NEIGHBOURS)
 ABSTAINS = (State.CANNOT_TELL, State.NOT_APPLICABLE, State.SUPPRESSED)
 
 

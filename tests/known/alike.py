@@ -15,7 +15,7 @@ from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from building.builders import TraceBuilder
 from building.dialects import torch_1_9
-from known.sayings import MS, Saying, explained, found
+from known.sayings import MS, Saying, advised, explained, found
 from known.scenarios import world
 from rules import RULES
 from showing.snapshots import snapshot
@@ -146,12 +146,9 @@ _ANY = (
 )
 
 
-def _old_dialect(code: str, pattern: str) -> bool:
-    """The same where only the file's dialect tells that torch is old."""
-    one = found(code, torch_1_9(world(code)))
-    return one is not None and any(
-        re.search(pattern, fix.code) and not re.search("Needs torch|upgrade", fix.note) for fix in one.fix
-    )
+def _by_dialect(*, old: bool) -> bool:
+    """Whether the compiler is advised where nothing but the file's dialect may tell that torch is old."""
+    return advised("GR001", torch_1_9(world("GR001")) if old else world("GR001"), r"(?m)^\+.*torch\.compile")
 
 
 VERSIONS = (
@@ -163,7 +160,8 @@ VERSIONS = (
     _said("passes over all at once", "torch 1.11", False, lambda: _runs("OP001", "1.11.0", "foreach=True")),
     _said("norms at once", "torch 2.0", True, lambda: _runs("OP004", "2.0.0", "foreach=True")),
     _said("norms at once", "torch 1.13", False, lambda: _runs("OP004", "1.13.0", r"clip_grad_norm_\(.*foreach=True")),
-    _said("the compiler, by the dialect", "torch 1.9, unstated", False, lambda: _old_dialect("GR001", r"torch\.compile")),
+    _said("the compiler, by the dialect", "torch 1.9, unstated", False, lambda: _by_dialect(old=True)),
+    _said("the compiler, by the dialect", "torch 2, unstated", True, lambda: _by_dialect(old=False)),
     _said("the compiler, on any version", "torch 1.13", False,
           lambda: _in_all("1.13.1", r"torch\.compile|torch\.func|vmap", *_ANY)),
     _said("the compiler, on any version", "torch 2.3", True, lambda: _in_all("2.3.0", r"torch\.compile", *_ANY)),

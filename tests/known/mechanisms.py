@@ -584,6 +584,7 @@ MECHANISMS = (
     _said("allocating is a habit", "first of three, Ascend", False, lambda: _fires("ME001", _allocating(3, {0}, how=_ACL))),
     _said("allocating is a habit", "the first of three", False, lambda: _fires("ME001", _allocating(3, {0}))),
     _said("allocating is a habit", "first, by the optimizer", False, lambda: _fires("ME001", _allocating(6, {0}, marked=False))),
+    _said("allocators bind it", "each of three steps", True, lambda: _bound_by(_allocating(3, range(3))) == "allocator"),
     _said("allocators bind it", "the first of three steps", False, lambda: _bound_by(_allocating(3, {0})) == "allocator"),
     _said("Python is slow", "3 of 10 ms, on a slow core", True, lambda: _fires("PY001", _between_ops(3_000, 10_000, times=4))),
     _said("Python is slow", "0.3 of 1.5 ms, on a quiet core", True, lambda: _fires("PY001", _between_ops(300, 1_500, times=1))),
