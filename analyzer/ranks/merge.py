@@ -95,7 +95,11 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
         at_most = _lacks_ranks(rows, seen)
         peers = hold_against_peers(rows, programs(rows, pipe))
         late = lateness(rows, matched, found, peers, replay, error_ns, at_most=at_most)
-        late, lacked = beyond_lacking(rows.summaries, late, replay.as_recorded_ns)
+        alike = _all_alike(replay, peers)
+        turned_ns = max((one.saved_ns_per_step for one in alike), default=0) if by_turns(peers) else 0
+        late, lacked = beyond_lacking(rows.summaries, late, replay.as_recorded_ns, turned_ns)
+        if turned_ns <= lacked * replay.as_recorded_ns:
+            turned_ns, alike = 0, () if turned_ns else alike
         # Between two passes a stage of a server waits for the last one's answer: that is no work of its own.
         balanced = () if pipe is not None and pipe.one_way else _balanced(replay, rows, pipe)
         linked = slow_links(rows, moved, replay)
@@ -104,15 +108,9 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
         if any(one.cause != "stage" for one in paced.late):
             # Its layers are as many as those of the others: there is nothing to balance.
             balanced = ()
-        played = (
-            *late.what_if,
-            *paced.what_if,
-            *_all_alike(replay, peers),
-            *linked.what_if,
-            *balanced,
-        )
+        played = (*late.what_if, *paced.what_if, *alike, *linked.what_if, *balanced)
         late = msgspec.structs.replace(late, late=(*late.late, *paced.late, *linked.late))
-        if by_turns(peers):
+        if turned_ns:
             turns = why_by_turns(rows, peers)
         without_peers_ns = _without_peers_ns(rows, found, peers, pipe)
         what_if = _worth(played, at_most=at_most)

@@ -109,10 +109,15 @@ def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
     elif grounds.lacked_ratio:
         text = (
             f"Some rank is late, by no more than the {share(grounds.lacked_ratio)} of its steps that one of them had no core: "
-            "others took the cores of several ranks, and who holds the job up cannot be said."
+            "other programs had it, and who holds the job up cannot be said; record on a quiet machine."
         )
     elif untold := _untold(grounds, step_ns):
         text = f"{untold}: who holds the job up cannot be said."
+    elif judged.lacking_ns >= floor and roll.world_size and not _scope(roll):
+        text = (
+            f"No rank is seen to hold the others up; {duration(judged.lacking_ns)} of each {step} step are in collectives that "
+            "some of their members recorded otherwise, and may be waiting for those."
+        )
     elif judged.lacking_ns >= floor:
         text = (
             f"None of the ranks that are here holds the others up; {duration(judged.lacking_ns)} of each {step} step are in "

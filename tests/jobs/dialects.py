@@ -74,6 +74,12 @@ DIALECTS: dict[str, Change] = {
         lambda one: msgspec.structs.replace(one, groups=(GroupPart(name=None),)),
         _one_kind("ncclDevKernel_Generic_4"),
     ),
+    # Members are a set: some list themselves first.
+    "members in any order": lambda one: _groups(
+        lambda group: msgspec.structs.replace(
+            group, ranks=tuple(sorted(group.ranks, key=lambda rank: rank != one.rank))
+        )
+    )(one),
     "no hosts": lambda one: msgspec.structs.replace(one, host=None),
     "no shapes": lambda one: msgspec.structs.replace(
         one, kernels=tuple(msgspec.structs.replace(row, shape="") for row in one.kernels)

@@ -201,7 +201,8 @@ def _begins(columns: CollectiveColumns, paired: BoolArray) -> Int64Array:
 
 
 def _key(group: GroupPart) -> GroupKey:
-    return GroupKey(group.name, group.ranks, group.size, group.description)
+    # Members are a set: some list themselves first.
+    return GroupKey(group.name, tuple(sorted(group.ranks)), group.size, group.description)
 
 
 def _known(values: Sequence[int | None]) -> tuple[Int64Array, BoolArray]:

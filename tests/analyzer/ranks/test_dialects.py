@@ -65,7 +65,10 @@ def test_nothing_false_is_said(dialect: str, layout: str, fault: str, present: s
         assert all(one.at_most for one in (*job.late, *job.what_if))
 
 
-@pytest.mark.parametrize("dialect", ["whole", "no sequence", "no members", "no members, no sequence", "no hosts"])
+_ENOUGH = ["whole", "no sequence", "no members", "no members, no sequence", "no hosts", "members in any order"]
+
+
+@pytest.mark.parametrize("dialect", _ENOUGH)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_what_is_stated_well_enough_is_told(layout: str, dialect: str) -> None:
     job = of(layout, "host", dialect)
@@ -95,6 +98,15 @@ def test_kernels_that_do_not_say_what_they_are_leave_the_verdict_open() -> None:
     job = of("dp4", "host", "one kernel for all")
     assert job.verdict.held_up_by == "not clear"
     assert "could not be held against other ranks'" in job.verdict.text
+
+
+def test_of_ranks_that_are_all_here_none_is_said_to_be_missing() -> None:
+    """A rank of an older torch does not number its collectives: they match nobody's, and it is here all the same."""
+    found = [DIALECTS["no sequence"](one) if one.rank == 1 else one for one in made("dp4", "host")]
+    job = merge(found)
+    assert (job.late, job.verdict.held_up_by) == ((), "not clear")
+    assert "that are not here" not in job.verdict.text
+    assert "some of their members recorded otherwise" in job.verdict.text
 
 
 def test_two_ranks_that_are_equally_late_are_named_together() -> None:

@@ -217,56 +217,6 @@ def test_kernels_beside_collectives_are_held_against_the_same_alone() -> None:
     assert (found.rank, found.slower_ratio, found.ns_per_step) == (1, 0.5, 50)
 
 
-def test_a_rank_whose_cores_others_take_is_told_so() -> None:
-    made = [
-        msgspec.structs.replace(one, device_kind="cpu") for one in Job(dp=2, slow_device={1: 1.5}).run().summaries()
-    ]
-    alone = merge(made).late[0].cause_detail
-    assert alone == "the same ops on the same shapes take longer on its cores"
-    made[1] = msgspec.structs.replace(made[1], core_wait_ratio=0.43)
-    assert merge(made).late[0].cause_detail == f"{alone}; for 43 % of its steps it had no core"
-
-
-def starved(fault: dict[str, Any], *lacked: float) -> MergedJob:
-    """A job on a CPU of which each rank had no core for such a share of its steps."""
-    made = Job(dp=2, **fault).run().summaries()
-    return merge(
-        [
-            msgspec.structs.replace(one, device_kind="cpu", core_wait_ratio=ratio)
-            for one, ratio in zip(made, lacked, strict=True)
-        ]
-    )
-
-
-def test_nobody_is_late_where_others_took_the_cores_of_all() -> None:
-    job = starved({"slow_device": {1: 1.2}}, 0.25, 0.3)
-    assert (job.late, job.verdict.held_up_by) == ((), "not clear")
-    assert "30 % of its steps that one of them had no core" in job.verdict.text
-    assert not any(one.scope in ("rank", "several ranks") for one in job.what_if)
-
-
-def test_what_the_lack_of_cores_does_not_explain_is_late_all_the_same() -> None:
-    assert [(one.rank, one.cause) for one in starved({"imbalance": {1: 3.0}}, 0.2, 0.2).late] == [(1, "imbalance")]
-    assert [one.rank for one in starved({"slow_device": {1: 1.2}}, 0.02, 0.3).late] == [1]
-    assert [one.rank for one in starved({"slow_device": {1: 1.2}}, 0.0, 0.0).late] == [1]
-
-
-def test_a_rank_that_shares_its_core_is_slow_in_its_ops_and_in_its_python() -> None:
-    """Neither explains its lateness alone; that it had no core explains both."""
-    both: dict[str, Any] = {"slow_device": {1: 1.2}, "late_host": {1: 3 * MS}}
-    assert [(one.rank, one.cause) for one in starved(both, 0.0, 0.0).late] == [(1, "not clear")]
-    [late] = starved(both, 0.0, 0.48).late
-    assert (late.rank, late.cause) == (1, "device")
-    assert late.cause_detail == "its ops and its Python both take longer; for 48 % of its steps it had no core"
-    # What is too little to explain it, and what the others lack as well, says nothing.
-    assert [one.cause for one in starved(both, 0.0, 0.11).late] in ([], ["not clear"])
-    assert "device" not in [one.cause for one in starved(both, 0.47, 0.48).late]
-
-
-def test_a_lack_of_cores_does_not_make_larger_batches_a_slow_device() -> None:
-    assert [one.cause for one in starved({"imbalance": {1: 1.5}}, 0.0, 0.48).late] == ["imbalance"]
-
-
 def ending_late(made: list[RankSummary], rank: int, most_ns: int) -> list[RankSummary]:
     """The same, where a rank sees some ends late, by chance."""
     noise = np.random.default_rng(1)
@@ -306,11 +256,3 @@ def test_machines_of_one_name_are_not_taken_for_one_clock() -> None:
     assert job.clock.error_ns is not None
     assert job.clock.error_ns >= 4.9 * MS
     assert job.late == ()
-
-
-def test_nobody_is_not_said_of_ranks_without_cores_whose_collectives_cannot_be_compared() -> None:
-    """A rank without its core moves data more slowly too; with no equal group that looks like its link."""
-    assert starved({}, 0.0, 0.0).verdict.held_up_by == "nobody"
-    job = starved({"jitter": 0.0}, 0.0, 0.45)
-    assert (job.late, job.verdict.held_up_by) == ((), "not clear")
-    assert "Rank 1 had no core for 45 % of its steps" in job.verdict.text

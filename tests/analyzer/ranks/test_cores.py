@@ -1,0 +1,131 @@
+"""Ranks that had no core: what the machine took is nobody's fault, but for a program that stays on one rank's core."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from analyzer.ranks.document import Job as MergedJob
+from analyzer.ranks.merge import merge
+from jobs.merged import ranks
+from jobs.simulated import MS, Job
+
+
+def test_a_rank_whose_cores_others_take_is_told_so() -> None:
+    made = [
+        msgspec.structs.replace(one, device_kind="cpu") for one in Job(dp=2, slow_device={1: 1.5}).run().summaries()
+    ]
+    alone = merge(made).late[0].cause_detail
+    assert alone == "the same ops on the same shapes take longer on its cores"
+    made[1] = msgspec.structs.replace(made[1], core_wait_ratio=0.43)
+    assert merge(made).late[0].cause_detail == f"{alone}; for 43 % of its steps it had no core"
+
+
+def starved(fault: dict[str, Any], *lacked: float) -> MergedJob:
+    """A job on a CPU of which each rank had no core for such a share of its steps."""
+    made = Job(dp=2, **fault).run().summaries()
+    return merge(
+        [
+            msgspec.structs.replace(one, device_kind="cpu", core_wait_ratio=ratio)
+            for one, ratio in zip(made, lacked, strict=True)
+        ]
+    )
+
+
+def test_nobody_is_late_where_others_took_the_cores_of_all() -> None:
+    job = starved({"slow_device": {1: 1.2}}, 0.25, 0.3)
+    assert (job.late, job.verdict.held_up_by) == ((), "not clear")
+    assert "30 % of its steps that one of them had no core" in job.verdict.text
+    assert not any(one.scope in ("rank", "several ranks") for one in job.what_if)
+
+
+def test_what_the_lack_of_cores_does_not_explain_is_late_all_the_same() -> None:
+    assert [(one.rank, one.cause) for one in starved({"imbalance": {1: 3.0}}, 0.2, 0.2).late] == [(1, "imbalance")]
+    assert [one.rank for one in starved({"slow_device": {1: 1.2}}, 0.02, 0.3).late] == [1]
+    assert [one.rank for one in starved({"slow_device": {1: 1.2}}, 0.0, 0.0).late] == [1]
+
+
+def test_a_rank_that_shares_its_core_is_slow_in_its_ops_and_in_its_python() -> None:
+    """Neither explains its lateness alone; that it had no core explains both."""
+    both: dict[str, Any] = {"slow_device": {1: 1.2}, "late_host": {1: 3 * MS}}
+    assert [(one.rank, one.cause) for one in starved(both, 0.0, 0.0).late] == [(1, "not clear")]
+    [late] = starved(both, 0.0, 0.48).late
+    assert (late.rank, late.cause) == (1, "device")
+    assert late.cause_detail == "its ops and its Python both take longer; for 48 % of its steps it had no core"
+    # What is too little to explain it, and what the others lack as well, says nothing.
+    assert [one.cause for one in starved(both, 0.0, 0.11).late] in ([], ["not clear"])
+    assert "device" not in [one.cause for one in starved(both, 0.47, 0.48).late]
+
+
+def test_a_lack_of_cores_does_not_make_larger_batches_a_slow_device() -> None:
+    assert [one.cause for one in starved({"imbalance": {1: 1.5}}, 0.0, 0.48).late] == ["imbalance"]
+
+
+def test_nobody_is_not_said_of_ranks_without_cores_whose_collectives_cannot_be_compared() -> None:
+    """A rank without its core moves data more slowly too; with no equal group that looks like its link."""
+    assert starved({}, 0.0, 0.0).verdict.held_up_by == "nobody"
+    job = starved({"jitter": 0.0}, 0.0, 0.45)
+    assert (job.late, job.verdict.held_up_by) == ((), "not clear")
+    assert "Rank 1 had no core for 45 % of its steps" in job.verdict.text
+
+
+def on_a_cpu(*lacked: float | None, **plan: Any) -> MergedJob:
+    """A job of three ranks whose core others had for such shares of the steps."""
+    known = {name: tuple(value.items()) if isinstance(value, dict) else value for name, value in plan.items()}
+    made = ranks("titan", program="ddp", dp=3, **known)
+    return merge(
+        [
+            msgspec.structs.replace(one, device_kind="cpu", core_wait_ratio=ratio)
+            for one, ratio in zip(made, lacked, strict=True)
+        ]
+    )
+
+
+def test_a_program_that_comes_and_goes_is_the_machines_and_one_that_stays_is_told() -> None:
+    at_times: dict[str, Any] = {"device": {1: 1.5}, "every": 2, "steps": 14}
+    job = on_a_cpu(0.01, 0.3, 0.02, **at_times)
+    assert (job.late, job.verdict.held_up_by) == ((), "not clear")
+    assert "other programs had it" in job.verdict.text
+    assert not any(one.scope == "rank" for one in job.what_if)
+    # Without that it is the rank's own, and so is what is there in each step.
+    assert [one.rank for one in on_a_cpu(0.01, 0.0, 0.02, **at_times).late] == [1]
+    assert [one.rank for one in on_a_cpu(None, None, None, **at_times).late] == [1]
+    [late] = on_a_cpu(0.01, 0.3, 0.02, device={1: 1.5}, steps=14).late
+    assert (late.rank, late.cause) == (1, "device")
+
+
+@pytest.mark.parametrize("lacked", [0.3, 0.5])
+def test_larger_shapes_in_some_steps_are_no_lack_of_a_core(lacked: float) -> None:
+    """That a rank lacked its core takes nothing from what its shapes say."""
+    assert [one.cause for one in on_a_cpu(0.01, lacked, 0.02, tokens={1: 1.5}).late] == ["imbalance"]
+
+
+def test_what_a_rank_loses_no_more_than_others_lacked_is_chance_at_any_share() -> None:
+    """Less than a tenth of the steps, of which nothing is said else, is enough where no more is lost."""
+    fault: dict[str, Any] = {"slow_device": {1: 1.1}}
+    lost = starved(fault, 0.0, 0.12).late[0].waited_ns_per_step / starved(fault, 0.0, 0.12).step_ns
+    assert 0.05 < lost < 0.09
+    assert starved(fault, lost + 0.005, 0.12).late == ()
+    assert [one.rank for one in starved(fault, lost - 0.01, 0.12).late] == [1]
+
+
+@pytest.mark.parametrize("plan", [{"lengths": 0.5, "steps": 8}, {"hiccup": 4 * MS, "steps": 9}], ids=str)
+def test_steps_that_each_wait_for_another_rank_are_the_machines_where_all_lack_cores(plan: dict[str, Any]) -> None:
+    quiet = on_a_cpu(0.0, 0.0, 0.0, **plan)
+    assert quiet.verdict.held_up_by == "several ranks", quiet.verdict.text
+    crowded = on_a_cpu(0.5, 0.55, 0.5, **plan)
+    assert crowded.verdict.held_up_by == "not clear"
+    assert "55 % of its steps that one of them had no core" in crowded.verdict.text
+    assert not any(one.scope == "all ranks" for one in crowded.what_if)
+    # Too little to explain it.
+    assert on_a_cpu(0.01, 0.01, 0.01, **plan).verdict.held_up_by == "several ranks"
+
+
+def test_a_rank_that_is_late_in_too_few_steps_is_not_told_so_where_it_lacked_its_core() -> None:
+    seldom: dict[str, Any] = {"device": {1: 3.0}, "every": 3, "steps": 4}
+    assert "may be chance" in on_a_cpu(0.0, 0.0, 0.0, **seldom).verdict.text
+    text = on_a_cpu(0.5, 0.55, 0.5, **seldom).verdict.text
+    assert "may be chance" not in text
+    assert "record on a quiet machine" in text
