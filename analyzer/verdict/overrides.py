@@ -29,7 +29,7 @@ _INFERRED: dict[BoundBy, tuple[str, str]] = {
     ),
     "python": (
         "the device idles while the host is outside any op, but nothing shows that it waits for the program's own code",
-        "training is outside any op, but nothing shows that this is the program's own code",
+        "the program is outside any op, but nothing shows that this is the program's own code",
     ),
 }
 # Waits that the program asks for, and could do without or do later.
@@ -68,7 +68,7 @@ def _without_core(case: Case) -> Verdict | None:
         return None
     where = "outside any op" if case.found.bound_by == "python" else "inside ops"
     text = (
-        f"Unclear: for {share(case.found.ratio)} of the step training is {where}, but for "
+        f"Unclear: for {share(case.found.ratio)} of the step the program is {where}, but for "
         f"{share(case.facts.steps.ratio(case.facts.time.without_core_ns))} of it the thread had no core; record on a quiet machine."
     )
     return case.says("unknown", text)

@@ -60,7 +60,7 @@ _SENTENCES: dict[BoundBy, str] = {
     "unknown": "Unclear: for {share} of the step the device idles, and the trace does not show why.",
 }
 
-_IN_LOOPS = "Python-bound: for {share} of the step training is in Python code, most of it in loops of small ops."
+_IN_LOOPS = "Python-bound: for {share} of the step the program is in Python code, most of it in loops of small ops."
 _IN_STALLS = (
     "Unclear: for {share} of the step the device idles while the host is inside ops or calls, in single stalls: "
     "between them its queue is filled, so launches are not what it waits for."
@@ -217,5 +217,5 @@ def _compute_text(ratio: float, optimizer: float | None) -> str:
 
 def _text(sentence: str, *, has_device: bool) -> str:
     """A sentence that still lacks its share."""
-    who, idles = ("the GPU", "idles while the host runs code") if has_device else ("training", "is in Python code")
+    who, idles = ("the GPU", "idles while the host runs code") if has_device else ("the program", "is in Python code")
     return sentence.replace("{who}", who).replace("{idles}", idles)

@@ -108,7 +108,7 @@ def test_a_sentence_for_every_cause(cause: str, has_device: bool) -> None:
 
 def test_python_on_the_cpu() -> None:
     assert verdict({"python": 100}, has_device=False).text == (
-        "Python-bound: for 100 % of the step training is in Python code outside any op."
+        "Python-bound: for 100 % of the step the program is in Python code outside any op."
     )
 
 
@@ -118,13 +118,14 @@ def test_the_ops_of_a_python_loop_are_its_own_and_not_the_models() -> None:
     found = verdict(parts, has_device=False, loops_ns=50)
     assert (found.bound_by, found.ratio) == ("python", pytest.approx(0.7))
     assert (
-        found.text == "Python-bound: for 70 % of the step training is in Python code, most of it in loops of small ops."
+        found.text
+        == "Python-bound: for 70 % of the step the program is in Python code, most of it in loops of small ops."
     )
 
 
 def test_a_loss_smaller_than_the_work_is_named_as_such() -> None:
     assert verdict({"compute": 60, "python": 40}, has_device=False).text == (
-        "Python-bound: for 40 % of the step training is in Python code outside any op, its largest loss; "
+        "Python-bound: for 40 % of the step the program is in Python code outside any op, its largest loss; "
         "the model itself takes 60 %."
     )
     assert "its largest loss" not in verdict({"compute": 40, "python": 60}, has_device=False).text
@@ -155,7 +156,7 @@ def test_a_loss_in_a_python_loop_binds_a_run_on_the_cpu() -> None:
     said = evidence_of(facts, trust, run_rules(facts, RULES, trust))
     # 160 ops with 2 us behind each; the last of these gaps is not the loop's.
     assert verdict_of(facts, totals, evidence=said).text == (
-        "Python-bound: for 32 % of the step training is in Python code, most of it in loops of small ops, its largest loss; "
+        "Python-bound: for 32 % of the step the program is in Python code, most of it in loops of small ops, its largest loss; "
         "the model itself takes 68 %."
     )
 
@@ -426,7 +427,7 @@ def test_python_bound_needs_the_evidence_of_its_rules_too(on_device: bool) -> No
     found = verdict_of(facts, totals, evidence={"python": Evidence(False, "in stretches below 20 us")})
     assert found.bound_by == "unknown"
     assert found.text.startswith(
-        "Unclear: for 70 % of the step " + ("the device idles" if on_device else "training is")
+        "Unclear: for 70 % of the step " + ("the device idles" if on_device else "the program is")
     )
     assert found.text.endswith("the program's own code: in stretches below 20 us.")
 
