@@ -32,7 +32,9 @@ total = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, foreach=Tru
 At most the idle time inside the runs and their kernels, and behind them as much as they took beside a busy device.
 
 ## When it is wrong
-Norms of something else than gradients. Those of weights with their layer behind each (spectral norm, weight norm) are left out.
+Norms of something else than gradients. Those of weights with their layer behind each (spectral norm, weight norm) are left out,
+and those of tensors that are reshaped before, as for a norm of each sample's gradient (differential privacy): one call on all
+tensors gives one norm of each. `p.grad.view(-1).norm()` is left out with them.
 
 ## Thresholds
 - `min_ratio`: share of the used steps that the runs cost from which the rule fires.
@@ -94,7 +96,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when runs of norms cost at least `min_ratio` of the used steps."""
     work = facts.model.optimizing
     if not work.norms:
-        yield not_applicable("no row of norms in the used steps")
+        yield not_applicable("no row of norms of whole tensors in the used steps")
         return
     loss = host_loss(facts.device, facts.time.device_waits, facts.time.waterfall, work.clipping)
     ratio = facts.steps.ratio(loss.total_ns)

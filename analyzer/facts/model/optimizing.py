@@ -249,6 +249,8 @@ def _parameters(measure: _Measuring, spans: pd.DataFrame) -> tuple[int, float]:
     return int(repeats[typical][0]), float(ops[typical].sum() / repeats[typical].sum())
 
 
+# Between norms of parts of tensors: rows are made of each, as those of samples whose gradients are clipped one by one.
+_RESHAPED = r"aten::(?:reshape|view|_reshape_alias)$"
 # Ops of layers that have weights.
 _LAYER = r"aten::(?:conv\w*|_convolution|linear|addmm|b?mm|mv|matmul|embedding|lstm|gru)$"
 
@@ -271,6 +273,9 @@ def _norms(measure: _Measuring) -> tuple[IntervalSet, int]:
     # Norms with a layer between each two are of its weights, as spectral norm takes them: no gradients.
     layers = np.concatenate([[0], np.cumsum(measure.tree.matching(_LAYER)[top])])
     mine &= layers[first + length] - layers[first] < runs["repeats"].to_numpy()
+    # Those of rows give a number for each row: no call takes them of all tensors at once.
+    reshaped = np.concatenate([[0], np.cumsum(measure.tree.matching(_RESHAPED)[top])])
+    mine &= reshaped[first + length] - reshaped[first] < runs["repeats"].to_numpy()
     first, length = first[mine], length[mine]
     spans = IntervalSet(measure.start[top[first]], measure.end[top[first + length - 1]]) & measure.steps.window
     return spans, int((spans.contains(measure.start[rows])).sum())

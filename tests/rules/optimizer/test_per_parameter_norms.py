@@ -81,3 +81,17 @@ def test_norms_with_a_layer_behind_each_are_of_its_weights(between: str, state: 
             builder.op(between, at + index * 1_000 + 500, 490)
         builder.op("aten::add", at + NORMS * 1_000, STEP - NORMS * 1_000)
     assert run(RULE, builder).state is state
+
+
+@pytest.mark.parametrize(("before", "state"), [("aten::reshape", State.NOT_APPLICABLE), ("aten::flatten", State.FIRED)])
+def test_norms_of_rows_are_no_norms_of_gradients(before: str, state: State) -> None:
+    """Differential privacy clips each sample's gradient: `g.reshape(len(g), -1).norm(dim=-1)`, a number for each sample."""
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for index in range(NORMS):
+            builder.op(before, at + index * 1_000, 100)
+            builder.op("aten::linalg_vector_norm", at + index * 1_000 + 110, 800)
+        builder.op("aten::add", at + NORMS * 1_000, STEP - NORMS * 1_000)
+    assert run(RULE, builder).state is state
