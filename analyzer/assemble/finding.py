@@ -55,7 +55,7 @@ def finding_document(
         location=finding.location,
         why=finding.why,
         caveats=finding.caveats,
-        evidence=finding.evidence + _where(item, representative),
+        evidence=finding.evidence + _where(facts, item, representative),
         fix=finding.fix,
         verify=finding.verify,
         references=meta.references,
@@ -89,7 +89,7 @@ def _basis(facts: Facts, item: Judged, unprofiled: float | None) -> str:
     return basis
 
 
-def _where(item: Judged, representative: DrawnStep | None) -> tuple[doc.Intervals, ...]:
+def _where(facts: Facts, item: Judged, representative: DrawnStep | None) -> tuple[doc.Intervals, ...]:
     """Where in the drawn step the claimed time lies."""
     if representative is None:
         return ()
@@ -101,10 +101,15 @@ def _where(item: Judged, representative: DrawnStep | None) -> tuple[doc.Interval
     longest, others = ranked[:_MAX_INTERVALS], ranked[_MAX_INTERVALS:]
     return (
         doc.Intervals(
-            title="where in the step",
+            title=_whereabouts(facts, representative.number),
             step=representative.number,
             spans=tuple((low - start, high - start) for low, high in sorted(longest)),
             left_out=len(others),
             left_out_ns=sum(high - low for low, high in others),
         ),
     )
+
+
+def _whereabouts(facts: Facts, number: int) -> str:
+    """`where in step 8`, `where in request 8`, `where in the recording`."""
+    return f"where in {'the recording' if facts.steps.noun == 'recording' else f'{facts.steps.noun} {number}'}"

@@ -64,17 +64,20 @@ def _of_job(analysis: Analysis) -> Iterator[tuple[str, Drawing]]:
 
 
 def _parts(analysis: Analysis) -> Iterator[tuple[str, Drawing]]:
+    noun = analysis.trace.steps.noun
     yield wording.where(analysis), waterfall(analysis)
     lanes = timeline(analysis)
     if lanes is not None:
         step = (
-            "The trace" if analysis.timeline.step is None else f"Step {analysis.timeline.step}, nearest to the median"
+            "The trace"
+            if analysis.timeline.step is None
+            else f"{noun.capitalize()} {analysis.timeline.step}, nearest to the median"
         )
         yield f"{step}: {duration(analysis.timeline.dur_ns)}", lanes
     rows = steps(analysis)
     if rows is not None:
         shown = analysis.timeline.step
-        yield "All steps" if shown is None or lanes is None else f"All steps, step {shown} marked", rows
+        yield f"All {noun}s" if shown is None or lanes is None else f"All {noun}s, {noun} {shown} marked", rows
     dots = roofline(analysis)
     if dots is not None:
         yield "Roofline: a dot for each operator with products, as large as its time", dots

@@ -13,9 +13,9 @@ kernels, every tensor is allocated anew, each collective is checked or logged, o
 The variables are those of a list that the collector records; no other is ever read. What each costs is read off the trace: idle
 time inside launches where most of them outlast their kernel (as SY005); idle time inside the allocator's calls (as ME001); that
 inside calls of collectives, and inside gloo's beside NCCL's; kernels that look for NaN; matrix work on fewer threads than cores (as
-CP001), at most what perfect scaling would save; before that is held against `min_ratio`, the time in which the thread had no core
-is taken off. Unit: nanoseconds. Variables that make Python's or oneDNN's every call slower have no bound: one recording cannot tell
-by how much.
+CP001, which tells it alone where one thread has much of it), at most what perfect scaling would save; before that is held against
+`min_ratio`, the time in which the thread had no core is taken off. Unit: nanoseconds. Variables that make Python's or oneDNN's
+every call slower have no bound: one recording cannot tell by how much.
 
 ## Example
 Slow:
@@ -120,18 +120,25 @@ class Cost(msgspec.Struct, frozen=True):
         return self.claims.total_ns + self.kernel_ns
 
 
-def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Finding | Outcome]:
     """Fires for variables whose cost the trace shows, and for those that slow every call."""
     environment = facts.recording.collected.environment
     if environment is None:
         yield cannot_tell("which variables were set is not in the trace; `advisor collect` records them")
         return
-    costs = [_cost(facts, name, value, limits) for name, value in sorted(environment.items())]
+    found = [_cost(facts, name, value, limits) for name, value in sorted(environment.items())]
+    costs = [cost for cost in found if cost is not None]
+    elsewhere = [cost for cost in costs if _told_already(cost, claimed)]
     named = [
         cost
         for cost in costs
-        if cost is not None and (facts.steps.ratio(_sure_ns(facts, cost)) >= limits["min_ratio"] or _always(cost))
+        if cost not in elsewhere and (facts.steps.ratio(_sure_ns(facts, cost)) >= limits["min_ratio"] or _always(cost))
     ]
+    if not named and elsewhere:
+        yield clear(
+            f"{', '.join(f'{cost.name}={cost.value}' for cost in elsewhere)}: its time is told as too few threads (CP001)"
+        )
+        return
     if (
         not named
         and facts.time.without_core_ns
@@ -188,6 +195,11 @@ def _sentence(facts: Facts, cost: Cost) -> str:
         return f"`{cost.name}={cost.value}` is set: {cost.what}."
     takes = f"{duration(facts.steps.per_step(cost.total_ns))} {facts.steps.a_unit} ({share(facts.steps.ratio(cost.total_ns))})"
     return f"`{cost.name}={cost.value}` is set: {cost.what}, {takes}."
+
+
+def _told_already(cost: Cost, claimed: IntervalSet) -> bool:
+    """Whether most of what a variable costs is claimed by the rule on the threads themselves."""
+    return cost.name in _THREADS and 2 * (cost.claims & claimed).total_ns > cost.claims.total_ns
 
 
 def _sure_ns(facts: Facts, cost: Cost) -> int:

@@ -11,7 +11,8 @@ threads than cores take turns, and each parallel region ends with its slowest th
 ## How it is measured
 Threads and cores as recorded by `advisor collect`, and the time inside the ops that multiply, on the step's thread. With one
 thread the bound is that time less its share on all cores, `time x (1 - 1 / cores)`: perfect scaling. What too many threads
-cost cannot be told from one recording.
+cost cannot be told from one recording. A variable that asks for the one thread is named; its time is this rule's, and not CP003's
+too.
 
 ## Example
 Slow:
@@ -71,6 +72,7 @@ META = RuleMeta(
         ),
     ),
     topics=frozenset({"symptom"}),
+    before=("CP003",),
     references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",),
     outside=("threads",),
 )
@@ -106,7 +108,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     yield Finding(
         why=f"Matrix work takes {duration(facts.steps.per_step(matrix.total_ns))} of {facts.steps.each} "
-        f"({share(ratio)}) on one thread; "
+        f"({share(ratio)}) on one thread{_asked_for(facts)}; "
         f"the process may use {count(cores, 'core')}.",
         saving=Saving(matrix.scaled(1 - 1 / cores), basis=f"matrix work spread perfectly over {cores} cores"),
         fix=_fix(facts, cores),
@@ -116,6 +118,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         evidence=(_evidence(facts, matrix.total_ns, cores),),
         caveats=("Where several processes share the machine, one thread each may be right.",),
     )
+
+
+def _asked_for(facts: Facts) -> str:
+    """Words for the variables that ask for one thread; empty where none does."""
+    environment = facts.recording.collected.environment or {}
+    named = " and ".join(f"`{name}=1`" for name in _VARIABLES if environment.get(name) == "1")
+    return f", as {named} {'ask' if ' and ' in named else 'asks'} for" if named else ""
 
 
 def _evidence(facts: Facts, matrix_ns: int, cores: int) -> Bars:
@@ -145,7 +154,9 @@ def _fix(facts: Facts, cores: int) -> tuple[Advice, ...]:
     inside = Advice(
         "python", f"torch.set_num_threads({cores})", "Before the first op; loader workers need cores as well."
     )
-    return (*own, inside) if own else (inside, outside)
+    if own:
+        return (*own, inside)
+    return (outside, inside) if _asked_for(facts) else (inside, outside)
 
 
 RULE = Rule(META, check, __doc__)

@@ -6,7 +6,6 @@ import re
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice
-from rules import adapters
 from rules.device_words import of_device
 from rules.purpose import by_purpose
 from rules.transfer.kept_weights import keep_on_device
@@ -84,8 +83,6 @@ def _computed_there(name: str) -> tuple[Advice, ...]:
 
 def pin_memory(facts: Facts) -> tuple[Advice, ...]:
     """Pinned batches, copied without waiting."""
-    if facts.transfer.adapters:
-        return (adapters.KEPT,)
     if facts.transfer.of_weights:
         return keep_on_device(facts)
     if comes_back(facts):
@@ -159,8 +156,6 @@ def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
         facts: The measurements.
         own_stream: Whether the copies already run on another stream than the kernels.
     """
-    if facts.transfer.adapters:
-        return (adapters.KEPT,)
     if facts.transfer.of_weights:
         return keep_on_device(facts)
     if facts.transfer.computed_on_host is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice
+from rules import adapters
 
 _SAVED = (
     Advice(
@@ -24,6 +25,8 @@ _SAVED = (
 
 def keep_on_device(facts: Facts) -> tuple[Advice, ...]:
     """What is sent piece by piece, or model by model, stays on the device, or is sent beside the kernels."""
+    if facts.transfer.adapters:
+        return (adapters.KEPT,)
     if facts.transfer.activations_saved:
         return _SAVED
     if facts.transfer.there_and_back:

@@ -125,7 +125,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     now = pageable.bandwidth
     shorter = max(0.0, 1 - now / speed) if now is not None else 0.0
     exposed = facts.time.waterfall.owned("copy") & pageable.time
-    weights = facts.transfer.of_weights or facts.transfer.adapters
+    weights = facts.transfer.of_weights
     # What stays on the device is not sent at all; batches have to travel.
     claims = (facts.time.waterfall.owned("transfer_call") & calls) | blocked.owned
     claims |= exposed if weights else exposed.scaled(shorter)

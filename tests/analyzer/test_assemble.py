@@ -137,7 +137,7 @@ def test_claims_in_the_drawn_step_are_shown_relative_to_it() -> None:
     start = drawn.start_ns // 1_000
     (found,) = document(world(), claim((start + 10, start + 20))).findings
     where = found.evidence[-1]
-    assert (where.title, where.step) == ("where in the step", made.timeline.step)
+    assert (where.title, where.step) == (f"where in step {made.timeline.step}", made.timeline.step)
     (span,) = where.spans
     assert span[1] - span[0] == 10_000
     assert 9_000 <= span[0] <= 10_000

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.assemble.finding import finding_document
 from analyzer.facts import Facts
 from analyzer.verdict import verdict_of
+from analyzer.views.timeline import DrawnStep
 from building.builders import TraceBuilder
 from rules.idle.launch_bound import RULE
 from running.one_rule import judged
@@ -42,6 +44,15 @@ def test_a_finding_calls_it_what_it_is(marks: str, noun: str, each: str, rate: s
     assert f"of {each} (" in why
     assert f"calls {rate}" in why
     assert ("step" in why) is (noun == "step")
+
+
+@UNITS
+def test_where_a_finding_lies_is_named_as_what_it_lies_in(marks: str, noun: str, each: str, rate: str) -> None:
+    found = judged(RULE, dispatching(marks))
+    (where,) = finding_document(
+        Facts(dispatching(marks).trace()), found, DrawnStep(1, 10_000_000, 20_000_000), None
+    ).evidence[-1:]
+    assert where.title == ("where in the recording" if noun == "recording" else f"where in {noun} 1")
 
 
 @UNITS

@@ -124,7 +124,7 @@ def example_findings(steps: tuple[doc.StepRow, ...]) -> tuple[doc.FindingDocumen
     fix = doc.Advice
     idle = "GPU idle while the main thread is inside the loader's __next__; assumes loading hides fully behind compute"
     train = doc.Location(file="train.py", line=88, function="train_epoch")
-    loader = doc.Intervals(title="GPU waits for input", step=4, spans=((0, 133 * MS), (401 * MS, 402 * MS)))
+    loader = doc.Intervals(title="GPU waits for input in step 4", step=4, spans=((0, 133 * MS), (401 * MS, 402 * MS)))
     place = CAUSES.index("input")
     waited = tuple(float(row.causes[place].ns) for row in steps if row.used)
     waits = doc.Series(title="input wait", unit="ns", values=waited)

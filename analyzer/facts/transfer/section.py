@@ -102,8 +102,8 @@ class TransferFacts(Section):
 
     @property
     def of_weights(self) -> bool:
-        """Whether what is sent is kept on the host for room, or between its uses: it could stay on the device."""
-        return self.piece_by_piece or self.whole_models or self.there_and_back
+        """Whether what is sent is kept on the host for room, or until it is asked for, as adapters: it could stay on the device."""
+        return self.adapters or self.piece_by_piece or self.whole_models or self.there_and_back
 
     @fact
     def pinned_bandwidth(self) -> tuple[float, str]:

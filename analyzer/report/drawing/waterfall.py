@@ -41,7 +41,7 @@ def steps(analysis: Analysis) -> Drawing | None:
     rows = analysis.steps[:MOST_STEPS]
     if len(rows) < 2:
         return None
-    top = max(row.dur_ns for row in rows) or 1
+    top, noun = max(row.dur_ns for row in rows) or 1, analysis.trace.steps.noun
     each = min(WIDTH / len(rows), _WIDEST)
     slow_ones = {row.step for row in slow_steps(analysis)}
     pieces = [line(0, 20 + _STEPS, WIDTH, 20 + _STEPS, "grid")]
@@ -51,7 +51,7 @@ def steps(analysis: Analysis) -> Drawing | None:
         slow = row.used and row.step in slow_ones
         kind = "out" if not row.used else "slow" if slow else "used"
         kind = "drawn" if row.step == analysis.summary.representative_step and not slow else kind
-        title = f"step {row.step}: {duration(row.dur_ns)}" + (f", left out: {row.reason}" if row.reason else "")
+        title = f"{noun} {row.step}: {duration(row.dur_ns)}" + (f", left out: {row.reason}" if row.reason else "")
         pieces.append(rect(number * each + 1, 20 + _STEPS - height, max(each - 2, 0.8), height, kind, title))
         if each == _WIDEST and not slow:
             pieces.append(text((number + 0.5) * each, 14 + _STEPS - height, duration(row.dur_ns), "quiet middle"))
@@ -60,17 +60,17 @@ def steps(analysis: Analysis) -> Drawing | None:
         if slow and middle - width_of(label) / 2 >= free:
             pieces.append(text(middle, 14 + _STEPS - height, label, "middle strong"))
             free = middle + width_of(label) / 2 + 4
-    pieces += _ends(rows[0].step, rows[-1].step, each * len(rows))
+    pieces += _ends(noun, rows[0].step, rows[-1].step, each * len(rows))
     return Drawing(_STEPS + 40, "".join(pieces), _sentence(analysis))
 
 
-def _ends(first: int, last: int, width: float) -> Sequence[str]:
-    return [text(0, _STEPS + 36, f"step {first}", "quiet"), text(width, _STEPS + 36, f"step {last}", "quiet end")]
+def _ends(noun: str, first: int, last: int, width: float) -> Sequence[str]:
+    return [text(0, _STEPS + 36, f"{noun} {first}", "quiet"), text(width, _STEPS + 36, f"{noun} {last}", "quiet end")]
 
 
 def _sentence(analysis: Analysis) -> str:
-    times = analysis.summary.step_ns
+    times, noun = analysis.summary.step_ns, analysis.trace.steps.noun
     slow = slow_steps(analysis)
-    named = f" Slow: {', '.join(f'step {row.step} with {duration(row.dur_ns)}' for row in slow[:6])}." if slow else ""
+    named = f" Slow: {', '.join(f'{noun} {row.step} with {duration(row.dur_ns)}' for row in slow[:6])}." if slow else ""
     spread = f"{duration(times.min)} to {duration(times.max)}, median {duration(times.median)}"
-    return f"{count(max(analysis.trace.steps.count, len(analysis.steps)), 'step')}, used ones from {spread}.{named}"
+    return f"{count(max(analysis.trace.steps.count, len(analysis.steps)), noun)}, used ones from {spread}.{named}"

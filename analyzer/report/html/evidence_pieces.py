@@ -52,9 +52,7 @@ def pieces(evidence: Sequence[Evidence]) -> Iterator[Piece]:
         elif not isinstance(one, Bars | Series | Table) and one.spans:
             longest = max(one.spans, key=lambda span: span[1] - span[0])
             where = f"the longest {duration(longest[1] - longest[0])} from {duration(longest[0])}"
-            yield Piece(
-                title, text=f"{duration(one.total_ns)} in {count(one.pieces, 'piece')} of step {one.step}, {where}."
-            )
+            yield Piece(title, text=f"{duration(one.total_ns)} in {count(one.pieces, 'piece')}, {where}.")
 
 
 def heading(title: str) -> str:

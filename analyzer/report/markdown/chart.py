@@ -78,7 +78,11 @@ def _lanes(analysis: Analysis) -> Iterator[str]:
     timeline = analysis.timeline
     if not timeline.lanes or timeline.dur_ns <= 0:
         return
-    step = "the trace" if timeline.step is None else f"step {timeline.step}, the nearest to the median"
+    step = (
+        "the trace"
+        if timeline.step is None
+        else f"{analysis.trace.steps.noun} {timeline.step}, the nearest to the median"
+    )
     yield " " * _LABEL + step + duration(timeline.dur_ns).rjust(max(_WIDTH - len(step), 9))
     hosts = devices = 0
     for lane in timeline.lanes[:_MOST_LANES]:

@@ -24,7 +24,7 @@ def evidence(one: Evidence) -> str:
     if isinstance(one, Table):
         return _table(one)
     total = sum(end - start for start, end in one.spans)
-    where = f"{duration(total)} in {count(len(one.spans), 'piece')} of step {one.step}"
+    where = f"{duration(total)} in {count(len(one.spans), 'piece')}"
     return f"{_name(one.title)}: {where}." if one.spans else ""
 
 

@@ -134,7 +134,7 @@ def step_lines(analysis: Analysis, style: Style) -> Iterator[str]:
         yield style.paint(f"  slow: {named}{' …' if len(slow) > 6 else ''}", "waste")
     # Trust tells those that were recorded wrongly, with what to do about it.
     noun, told = analysis.trace.steps.noun, " ".join(reason.message for reason in analysis.trust.reasons)
-    others = [one for one in analysis.trace.steps.excluded if f"step {one.step} is left out" not in told]
+    others = [one for one in analysis.trace.steps.excluded if f"{noun} {one.step} is left out" not in told]
     for out in others[:3]:
         yield style.paint(f"  left out: {noun} {out.step}, {safe.name(out.reason)}", "dim")
     unnamed = max(len(others) - 3, 0) + analysis.trace.steps.more_excluded

@@ -109,5 +109,5 @@ def _intervals(one: Intervals, style: Style) -> Iterator[str]:
     longest = sorted(spans, key=lambda span: span[0] - span[1])[:3]
     where = ", ".join(f"{duration(end - start)} from {duration(start)}" for start, end in sorted(longest))
     most = "the longest: " if len(spans) > 3 else ""
-    yield f"{_heading(one.title)}  {duration(one.total_ns)} in {count(one.pieces, 'piece')} of step {one.step}"
+    yield f"{_heading(one.title)}  {duration(one.total_ns)} in {count(one.pieces, 'piece')}"
     yield from (f"    {text}" for text in safe.wrap(most + where, style.width - 4))

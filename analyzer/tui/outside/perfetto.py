@@ -47,4 +47,4 @@ def where(finding: FindingDocument | None, analysis: Analysis) -> str:
     if row is None:
         return "the whole trace"
     start, end = (units.duration(row.start_ns + at) for at in span)
-    return f"step {step}, {start} to {end} after the start"
+    return f"{analysis.trace.steps.noun} {step}, {start} to {end} after the start"

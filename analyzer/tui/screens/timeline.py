@@ -96,12 +96,13 @@ class TimelineScreen(ModeScreen):
             return
         row = next(one for one in self._session.analysis.steps if one.step == step.number)
         reason = f", not used: {row.reason}" if row.reason else ""
+        noun = self._session.analysis.trace.steps.noun
         place = f"{self._numbers.index(step.number) + 1} of {len(self._numbers)}"
         self.query_one(TimelineView).show(
-            step, f"Timeline {self._session.glyphs.dot} step {step.number} ({place}{reason})"
+            step, f"Timeline {self._session.glyphs.dot} {noun} {step.number} ({place}{reason})"
         )
         what = "GPU gaps" if wording.has_gpu(self._session.analysis) else "Time outside compute"
-        self.query_one(GapTable).show(step, f"{what} in this step")
+        self.query_one(GapTable).show(step, f"{what} in this {noun}")
         if self._wanted is not None:
             self._point_at(self._wanted)
             self._wanted = None
@@ -135,7 +136,10 @@ class TimelineScreen(ModeScreen):
                 if end - start < NEAR_RATIO * view.step.dur_ns:
                     view.fit(start, end, 0.25)
                 return
-        self.notify(f"{finding.rule} is not tied to a place in step {self._number}", markup=False)
+        self.notify(
+            f"{finding.rule} is not tied to a place in {self._session.analysis.trace.steps.noun} {self._number}",
+            markup=False,
+        )
 
     def on_gap_table_moved(self, message: GapTable.Moved) -> None:
         """The bracket goes to the gap."""
@@ -193,7 +197,8 @@ class TimelineScreen(ModeScreen):
         if self._number is not None:
             rows = [row for row in self._session.analysis.steps if row.dur_ns > 0]
             slow = {row.step for row in slow_steps(self._session.analysis)}
-            menu = StepsScreen(rows, slow, self._numbers.index(self._number), self._session.glyphs)
+            noun = self._session.analysis.trace.steps.noun
+            menu = StepsScreen(rows, slow, self._numbers.index(self._number), self._session.glyphs, noun)
             self.app.push_screen(menu, self._chosen)
 
     def _chosen(self, place: int | None) -> None:

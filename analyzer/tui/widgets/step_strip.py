@@ -30,9 +30,9 @@ class StepStrip(Widget):
         self.border_subtitle = self._below(analysis)
 
     def _below(self, analysis: Analysis) -> Content:
-        step = analysis.summary.representative_step
-        which = f"lanes: step {step} {self._glyphs.dot} " if step is not None else ""
-        mean = f"mean of {units.count(analysis.summary.used_steps, 'step')}"
+        step, noun = analysis.summary.representative_step, analysis.trace.steps.noun
+        which = f"lanes: {noun} {step} {self._glyphs.dot} " if step is not None else ""
+        mean = f"mean of {units.count(analysis.summary.used_steps, noun)}"
         what_if = f"what if {self._glyphs.dot} " if analysis.assumed is not None else ""
         return Content(f"{what_if}{which}{mean}")
 

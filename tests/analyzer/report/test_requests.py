@@ -5,7 +5,7 @@ import pytest
 
 from analyzer.page import headline as wording
 from analyzer.page import recording
-from analyzer.report import html, markdown, text
+from analyzer.report import html, markdown, svg, text
 from analyzer.report.style import Style
 from showing import analyses
 
@@ -28,6 +28,27 @@ def test_the_text_counts_requests():
     assert "Where each request goes" in rendered
     assert "used requests" in rendered
     assert "\nRequests " in rendered
+
+
+@pytest.mark.parametrize("render", [markdown.render, html.render, svg.render], ids=["markdown", "html", "svg"])
+def test_the_one_that_is_drawn_is_a_request(render):
+    drawn = f"equest {served().timeline.step}"
+    assert drawn in render(served())
+    assert drawn not in render(analyses.example())
+
+
+def test_one_that_is_left_out_is_told_once():
+    """Its reason for doubt says so already, in the words of the trace."""
+    told = served()
+    out = msgspec.structs.replace(told.trace.steps.excluded[0], step=41, reason="first step")
+    reason = msgspec.structs.replace(analyses.example().trust.reasons[0], message="request 41 is left out: first step.")
+    steps = msgspec.structs.replace(told.trace.steps, excluded=(out,), more_excluded=0)
+    told = msgspec.structs.replace(
+        told,
+        trace=msgspec.structs.replace(told.trace, steps=steps),
+        trust=msgspec.structs.replace(told.trust, reasons=(reason,)),
+    )
+    assert "left out: request 41" not in text.render(told, Style())
 
 
 @pytest.mark.parametrize("render", [markdown.render, html.render], ids=["markdown", "html"])

@@ -42,12 +42,12 @@ def test_parts_of_a_batch_and_a_model_loaded_once_are_not_taken_for_one(copies: 
     assert facts.transfer.of_weights is False
 
 
-def served(*frames: str) -> TraceBuilder:
-    """An engine that sends 80 tensors of 1.6 MB before each fourth pass, in these frames."""
+def served(*frames: str, tensors: int = 80) -> TraceBuilder:
+    """An engine that sends so many tensors of 1.6 MB before each fourth pass, in these frames."""
     world = Clocked(marks=False)
     for _ in range(4):
         with world.stack("serve.py(9): main", *frames):
-            for _ in range(80):
+            for _ in range(tensors):
                 world.copied("HtoD", 1_600_000)
         for _ in range(4):
             with world.inside("execute_context_0(0)_generation_4(4)"):
@@ -66,6 +66,16 @@ def test_adapters_that_an_engine_loads_for_requests_are_told_as_such() -> None:
     assert "weights of low-rank adapters" in found.why
     assert "max_loras" in found.fix[0].code
     assert not any("offload" in advice.code for advice in found.fix)
+
+
+def test_a_few_tensors_of_an_adapter_are_no_batch_to_be_sent_earlier_either() -> None:
+    """Too few for a model, all beside no kernel: where they stay on the device, all of their time is saved."""
+    found = judged(EXPOSED, served("peft/tuners/lora/layer.py(90): set_lora", tensors=20))
+    assert found.finding.title == "Copies to the device delay the kernels"
+    assert "set_adapters" in found.finding.fix[0].code
+    other = judged(EXPOSED, served("serve.py(40): answer", tensors=20))
+    assert other.finding.title is None
+    assert other.ns_per_step == found.ns_per_step
 
 
 def test_what_an_engine_sends_otherwise_is_no_pipeline_of_diffusers() -> None:

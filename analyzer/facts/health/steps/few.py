@@ -109,7 +109,7 @@ def _left_out(trace: Trace, steps: Steps, compiling: IntervalSet) -> Iterator[Sy
             "PG005",
             # With next to none left, those need not be like the others.
             Gravity.UNUSABLE if steps.count < ENOUGH_STEPS and 2 * len(spoilt) > len(steps.frame) else Gravity.CAUTION,
-            _named(spoilt),
+            _named(steps.noun, spoilt),
             WHOLE_FILE if is_cut(trace) else FEWER_STEPS,
             len(spoilt),
         )
@@ -118,7 +118,7 @@ def _left_out(trace: Trace, steps: Steps, compiling: IntervalSet) -> Iterator[Sy
         yield Symptom(
             "PG006",
             Gravity.NOTE,
-            _named(odd, _compiled(odd, compiling)),
+            _named(steps.noun, odd, _compiled(odd, compiling)),
             _odd_fix(trace, odd),
             len(odd),
         )
@@ -167,8 +167,8 @@ def _restless(steps: Steps) -> Iterator[Symptom]:
     )
 
 
-def _named(steps: pd.DataFrame, beside: str = "") -> str:
+def _named(noun: str, steps: pd.DataFrame, beside: str = "") -> str:
     """Each step with its reason; of many the first few. What else is to be said stands behind."""
-    named = [f"step {row.number} is left out: {row.reason}" for row in steps.head(_NAMED).itertuples()]
+    named = [f"{noun} {row.number} is left out: {row.reason}" for row in steps.head(_NAMED).itertuples()]
     more = len(steps) - _NAMED
     return "; ".join([*named, f"{more} more are left out"] if more > 0 else named) + f"{beside}."
