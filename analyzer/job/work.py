@@ -15,7 +15,7 @@ from analyzer.hardware.call import Work
 from analyzer.hardware.work import FORMULAS, work_of
 from analyzer.ranks.summary import KernelRow
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array, ObjectArray
-from analyzer.spans.grouping import distinct_columns
+from analyzer.spans.grouping import distinct_columns, sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
 
@@ -30,27 +30,46 @@ def kernel_rows(facts: Facts) -> tuple[KernelRow, ...]:
     frame = _ops(facts) if facts.device.main is None else _kernels(facts)
     if not len(frame):
         return ()
-    frame = frame.assign(beside_ns=np.where(frame["beside"], frame["dur_ns"], 0))
-    found = frame.groupby(["name", "shape"], sort=False).agg(
-        count=("dur_ns", "size"),
-        dur=("dur_ns", "sum"),
-        beside_count=("beside", "sum"),
-        beside=("beside_ns", "sum"),
-        work=("work", "first"),
-    )
-    found = found.sort_values("dur", ascending=False, kind="stable")
+    names, shapes = frame["name"].to_numpy(), frame["shape"].to_numpy()
+    place, first = _alike(names, shapes)
+    beside, dur = frame["beside"].to_numpy(dtype=bool), frame["dur_ns"].to_numpy()
+    count, total = sums_by(place, dur, len(first))
+    beside_count, beside_total = sums_by(place[beside], dur[beside], len(first))
+    work = _first_known(place, frame["work"].to_numpy(), len(first))
+    order = np.argsort(-total, kind="stable")
+    columns = (names[first], shapes[first], count, total, beside_count, beside_total, work)
     return tuple(
         KernelRow(
             name=name,
             shape=shape,
-            count=int(row[0]),
-            dur_ns=int(row[1]),
-            beside_count=int(row[2]),
-            beside_ns=int(row[3]),
-            work=None if math.isnan(row[4]) else row[4],
+            count=many,
+            dur_ns=dur_ns,
+            beside_count=many_beside,
+            beside_ns=beside_ns,
+            work=None if math.isnan(size) else size,
         )
-        for (name, shape), row in zip(found.index.tolist(), found.to_numpy(dtype=np.float64).tolist(), strict=True)
+        for name, shape, many, dur_ns, many_beside, beside_ns, size in zip(
+            *(column[order].tolist() for column in columns), strict=True
+        )
     )
+
+
+def _alike(names: ObjectArray, shapes: ObjectArray) -> tuple[Int64Array, Int64Array]:
+    """The number of each row's name and shape in the order they are met, shape (rows,); and the first row of each."""
+    name, _ = pd.factorize(names)
+    shape, distinct = pd.factorize(shapes)
+    place, met = pd.factorize(name.astype(np.int64) * len(distinct) + shape)
+    first = np.empty(len(met), dtype=np.int64)
+    first[place[::-1]] = np.arange(len(place))[::-1]
+    return place, first
+
+
+def _first_known(place: Int64Array, values: FloatArray, groups: int) -> FloatArray:
+    """The first value of each group that is no NaN; NaN where it has none. Shape (groups,)."""
+    known = ~np.isnan(values)
+    found = np.full(groups, np.nan)
+    found[place[known][::-1]] = values[known][::-1]
+    return found
 
 
 def _kernels(facts: Facts) -> pd.DataFrame:
@@ -115,14 +134,14 @@ def _shapes(codes: Int64Array, dims: list[str], blocks: npt.NDArray[np.float64])
         dims: Shapes as recorded.
         blocks: Blocks per multiprocessor, NaN where unknown, shape (rows,).
     """
-    pairs = pd.DataFrame({"dims": codes, "blocks": blocks})
-    numbers = pairs.groupby(["dims", "blocks"], dropna=False, sort=False).ngroup().to_numpy()
-    distinct = pairs.drop_duplicates()
+    # NaN is a number of its own here, -1 before the sum.
+    number, sizes = pd.factorize(blocks)
+    place, met = pd.factorize(codes * (len(sizes) + 1) + number + 1)
     made = [
-        _shape(dims[code] if code >= 0 else None, many)
-        for code, many in zip(distinct["dims"].tolist(), distinct["blocks"].tolist(), strict=True)
+        _shape(dims[code] if code >= 0 else None, sizes[many - 1] if many else math.nan)
+        for code, many in zip(*(part.tolist() for part in np.divmod(met, len(sizes) + 1)), strict=True)
     ]
-    return np.array(made, dtype=object)[numbers] if len(made) else np.empty(0, dtype=object)
+    return np.array(made, dtype=object)[place] if len(made) else np.empty(0, dtype=object)
 
 
 def _table(

@@ -19,6 +19,7 @@ from analyzer.ranks.document import Contended
 from analyzer.ranks.waiting.arrivals import Arrivals
 from analyzer.ranks.waiting.bandwidth import SLOW_RATIO, transfers
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
+from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import IntervalSet
 
 _FEWEST = 3
@@ -81,12 +82,18 @@ def _is_slowed(known: pd.DataFrame, keys: list[str], axis: str) -> BoolArray:
     beside = known[axis].to_numpy(dtype=bool)
     if not beside.any() or beside.all():
         return np.zeros(len(known), dtype=bool)
-    alone = known[~beside].groupby(keys, sort=False)["transfer_ns"].describe()
-    slow = known[beside].groupby(keys, sort=False)["transfer_ns"].describe()[["count", "50%"]]
-    both = alone.join(slow.rename(columns={"count": "often", "50%": "took"}), how="inner")
-    enough = (both["count"] >= _FEWEST) & (both["often"] >= _FEWEST) & (both["75%"] <= _MOST_SPREAD * both["25%"])
-    chosen = both[enough & (both["50%"] < SLOW_RATIO * both["took"])].index
-    return np.asarray(pd.MultiIndex.from_frame(known[keys]).isin(chosen), dtype=bool)
+    took = known["transfer_ns"].to_numpy(dtype=np.float64)
+    place = np.asarray(known.groupby(keys, sort=False).ngroup(), dtype=np.int64)
+    slowed = [number for number, rows in rows_by(place).items() if _are_slower(took[rows], beside[rows])]
+    return np.asarray(np.isin(place, np.array(slowed, dtype=np.int64)), dtype=bool)
+
+
+def _are_slower(took: FloatArray, beside: BoolArray) -> bool:
+    """Whether transfers of one place take longer with something beside them than alone, and those alone are alike."""
+    if min(beside.sum(), (~beside).sum()) < _FEWEST:
+        return False
+    low, usual, high = np.quantile(took[~beside], (0.25, 0.5, 0.75)).tolist()
+    return bool(high <= _MOST_SPREAD * low and usual < SLOW_RATIO * np.median(took[beside]))
 
 
 def _lost(table: Table, matched: Matched, instance: Int64Array, longer_ns: FloatArray) -> int:
