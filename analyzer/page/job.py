@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
 from analyzer.page.words import safe
-from analyzer.page.words.of_steps import Noun, put
+from analyzer.page.words.of_steps import put
 from analyzer.ranks.document import Contended, Job, JobRank, Link
 from analyzer.units import count, duration, share
 
@@ -20,7 +21,8 @@ KEY = ("works", "in collectives, no wait seen", "waits for others")
 _UNMATCHED_KEY = ("works", "in collectives, waiting or not")
 UNKNOWN = "unknown"
 LATE_HEADS = ("Late rank", "Costs the job a step", "Late in", "Cause", "Why")
-IDEAL_HEADS = ("With", "A step takes", "Less")
+IDEAL_HEADS = {"step": ("With", "A step takes", "Less"), "recording": ("With", "The recording takes", "Less")}
+RANK_HEADS = {"step": ("Rank", "A step"), "recording": ("Rank", "The recording")}
 
 
 class RankBar(msgspec.Struct, frozen=True):
@@ -53,11 +55,12 @@ class JobPage(msgspec.Struct, frozen=True):
         bars: A bar per rank, the most costly first.
         key: What the pieces of a bar are, in their order.
         more_bars: How many are left out, in words; empty where none is.
-        late: Cells under `LATE_HEADS`.
-        ideal: Cells under `IDEAL_HEADS`.
+        late: Cells under `late_heads`.
+        ideal: Cells under `ideal_heads`.
         steps: Numbers of the steps in `heat`.
         heat: Ranks x steps; empty where nobody waits.
         notes: Links, pipeline, all-to-alls, clocks, what was left out.
+        noun: What times are of: a step, or all that was recorded.
     """
 
     title: str
@@ -70,6 +73,31 @@ class JobPage(msgspec.Struct, frozen=True):
     steps: tuple[int, ...]
     heat: tuple[HeatRow, ...]
     notes: tuple[str, ...]
+    noun: Literal["step", "recording"]
+
+    @property
+    def late_heads(self) -> tuple[str, ...]:
+        """Titles of `late`."""
+        return tuple(put(head, self.noun) for head in LATE_HEADS)
+
+    @property
+    def ideal_heads(self) -> tuple[str, ...]:
+        """Titles of `ideal`."""
+        return IDEAL_HEADS[self.noun]
+
+    @property
+    def rank_heads(self) -> tuple[str, ...]:
+        """Titles of a rank and of how long its step is."""
+        return RANK_HEADS[self.noun]
+
+    def blame(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Who is late as a small table: short titles, and a row each, with cause and reason in one."""
+        heads = ("late rank", put("costs the job a step", self.noun), "late in", "cause")
+        return heads, [(rank, cost, late_in, f"{cause}: {why}") for rank, cost, late_in, cause, why in self.late]
+
+    def ideals(self) -> list[str]:
+        """What the job would take with one thing made ideal, in words."""
+        return [put(f"with {ideal}: {step} a step, {less} less", self.noun) for ideal, step, less in self.ideal]
 
 
 def job_page(job: Job | None) -> JobPage | None:
@@ -80,7 +108,7 @@ def job_page(job: Job | None) -> JobPage | None:
     size = f" of {job.world_size}" if job.world_size and job.world_size > job.present else ""
     left = len(used) - MOST_RANKS
     # Of one step, marked or not, what is said is said of all that was recorded.
-    noun: Noun = "step" if len(job.steps) > 1 else "recording"
+    noun: Literal["step", "recording"] = "step" if len(job.steps) > 1 else "recording"
     return JobPage(
         title=put(f"Job {safe.name(job.name)}: {job.present}{size} ranks, {duration(job.step_ns)} a step", noun),
         verdict=put(safe.clean(job.verdict.text), noun),
@@ -92,6 +120,7 @@ def job_page(job: Job | None) -> JobPage | None:
         steps=job.steps[:MOST_STEPS],
         heat=tuple(_heat(job, used[:MOST_RANKS])),
         notes=tuple(put(note, noun) for note in _notes(job)),
+        noun=noun,
     )
 
 

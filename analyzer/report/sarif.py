@@ -1,7 +1,8 @@
 """Findings with a place in the code as SARIF 2.1.0, for GitHub's code scanning and for editors.
 
 Only findings with a file of the project and a line: others would be rejected or attached to nothing. They show under
-"Code scanning", in the security tab; performance is no vulnerability, so nothing here is an error.
+"Code scanning", in the security tab; performance is no vulnerability, so nothing here is an error. What holds a job of several
+ranks up has no place in the code: it is a notification of the run, which viewers show beside the results.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from analyzer.analysis import Analysis, FindingDocument, SeverityName
 from analyzer.page.findings import savings
 from analyzer.page.findings.card import lowered
 from analyzer.page.findings.places import own_file, own_line
+from analyzer.page.job import job_page
 from analyzer.page.words import safe
+from analyzer.page.words.of_steps import put
 from analyzer.report.markdown.escape import block, prose
 from analyzer.units import share
 
@@ -41,10 +44,27 @@ def render(analysis: Analysis) -> str:
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the repository."}}},
+        **_job(analysis),
         "results": [_result(one, order.index(one.rule)) for one in placed],
     }
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+
+
+def _job(analysis: Analysis) -> dict[str, Any]:
+    """The job's verdict and who is late, as notifications of the run; nothing of a trace on its own."""
+    page = job_page(analysis.job)
+    if page is None:
+        return {}
+    late = [
+        f"rank {rank} {put('costs the job a step', page.noun)} {cost}, late in {late_in}, {cause}: {why}"
+        for rank, cost, late_in, cause, why in page.late
+    ]
+    notes = [
+        {"level": "note", "message": {"text": text.replace("](", "] (")}}
+        for text in (f"{page.title}. {page.verdict}", *late)
+    ]
+    return {"invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}]}
 
 
 def unplaced(analysis: Analysis) -> int:

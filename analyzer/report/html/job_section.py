@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analyzer.analysis import Analysis
-from analyzer.page.job import IDEAL_HEADS, LATE_HEADS, JobPage, job_page
+from analyzer.page.job import JobPage, job_page
 from analyzer.report.drawing.job import heat_map, narrow_rank_bars, rank_bars
 from analyzer.report.drawing.shapes import Drawing
 from analyzer.report.html.sheet import Head, Sheet
@@ -39,8 +39,8 @@ def job_section(analysis: Analysis) -> JobSection | None:
         verdict=page.verdict,
         bars=rank_bars(page),
         narrow_bars=narrow_rank_bars(page),
-        late=_sheet("Late ranks, the one that costs most on top", LATE_HEADS, page.late),
-        ideal=_sheet("What the job's step would take, played again", IDEAL_HEADS, page.ideal),
+        late=_sheet("Late ranks, the one that costs most on top", page.late_heads, page.late),
+        ideal=_sheet("What the job would take, played again", page.ideal_heads, page.ideal),
         heat=heat_map(page),
         ranks=_ranks(page),
         notes=page.notes,
@@ -58,8 +58,8 @@ def _ranks(page: JobPage) -> Sheet:
         for bar in page.bars
     ]
     heads = (
-        Head("Rank"),
-        Head("A step", True),
+        Head(page.rank_heads[0]),
+        Head(page.rank_heads[1], True),
         Head("Waits for others", True),
         Head("Bound by"),
         Head("Its own report"),

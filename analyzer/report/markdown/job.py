@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analyzer.analysis import Analysis
-from analyzer.page.job import IDEAL_HEADS, LATE_HEADS, JobPage, job_page
+from analyzer.page.job import JobPage, job_page
 from analyzer.report.markdown.escape import cell, prose
 
-_RANK_HEADS = ("Rank", "A step", "Waits for others", "Bound by", "File")
+_RANK_HEADS = ("Waits for others", "Bound by", "File")
 
 
 def job(analysis: Analysis) -> str:
@@ -19,9 +19,9 @@ def job(analysis: Analysis) -> str:
     ranks = [(str(bar.rank), bar.step, bar.waits, bar.about, bar.file) for bar in page.bars]
     blocks = [
         f"**{prose(page.title)}.** {prose(page.verdict, 600)}",
-        _table(LATE_HEADS, page.late),
-        _table(IDEAL_HEADS, page.ideal),
-        _table(_RANK_HEADS, ranks),
+        _table(page.late_heads, page.late),
+        _table(page.ideal_heads, page.ideal),
+        _table((*page.rank_heads, *_RANK_HEADS), ranks),
         _notes(page),
     ]
     return "\n\n".join(block for block in blocks if block)

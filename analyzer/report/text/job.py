@@ -45,16 +45,17 @@ def _late(page: JobPage) -> Iterator[str]:
     if not page.late:
         return
     yield ""
-    yield "  late rank    costs the job   late in        cause"
-    for rank, cost, late_in, cause, why in page.late:
-        yield f"  {rank:<12} {cost:<15} {late_in}  {cause}: {why}"
+    heads, rows = page.blame()
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    for cells in (heads, *rows):
+        padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
+        yield f"  {'  '.join(padded)}".rstrip()
 
 
 def _ideal(page: JobPage) -> Iterator[str]:
     if page.ideal:
         yield ""
-    for ideal, step, less in page.ideal:
-        yield f"  with {ideal}: {step} a step, {less} less"
+    yield from (f"  {ideal}" for ideal in page.ideals())
 
 
 def _heat(page: JobPage) -> Iterator[str]:

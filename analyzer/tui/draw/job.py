@@ -7,12 +7,15 @@ from collections.abc import Iterator, Sequence
 from textual.content import Content
 
 from analyzer.page.job import JobPage, RankBar
+from analyzer.tui.draw.table import table
 from analyzer.tui.look.glyphs import Glyphs
 
 _STEPS = 16
 # Of a line, beside the bar and the steps: the rank, how long it waits, whether it is late.
 _WORDS = 44
 _SHORTEST, _LONGEST = 12, 56
+# Of the table of late ranks: in how many steps, and why.
+_TEXTS = (2, 3)
 
 
 def rank_lines(page: JobPage, width: int, glyphs: Glyphs) -> list[Content]:
@@ -29,14 +32,17 @@ def rank_lines(page: JobPage, width: int, glyphs: Glyphs) -> list[Content]:
     return [_line(bar, heat.get(bar.rank, ()), room, glyphs) for bar in page.bars]
 
 
-def about(page: JobPage, glyphs: Glyphs) -> Content:
-    """What stands over the ranks: verdict, who is late, what a step would take without, how to read the bars."""
+def about(page: JobPage, width: int, glyphs: Glyphs) -> Content:
+    """What stands over the ranks: verdict, who is late, what a step would take without, how to read the bars.
+
+    Args:
+        page: The job.
+        width: Cells of a line, which the table takes; all else is wrapped.
+        glyphs: How to draw.
+    """
     lines = [Content.from_markup("[b]$text[/b]", text=page.verdict), Content("")]
-    lines += [
-        _plain(f"rank {rank} costs {cost} a step, {late_in}, {cause}: {why}")
-        for rank, cost, late_in, cause, why in page.late
-    ]
-    lines += [_plain(f"with {ideal}: {step} a step, {less} less") for ideal, step, less in page.ideal[:3]]
+    lines += table(*page.blame(), _TEXTS, width) if page.late else []
+    lines += map(_plain, page.ideals()[:3])
     lines += [_plain(note) for note in page.notes[:4]]
     lines += [_plain(page.more_bars)] if page.more_bars else []
     key = "  ".join(f"{mark} {words}" for mark, words in zip(_marks(glyphs), page.key, strict=False))

@@ -44,12 +44,13 @@ class RanksScreen(MenuScreen):
         super().__init__(job.title if job is not None else units.count(len(ranks), "rank"), "shows", lines, shown)
         self._job = job
         self._glyphs = glyphs
+        self._inside = inside
         self._box_classes = "modal" if job is None else "modal job"
 
     def over(self) -> ComposeResult:
         """The job's verdict over its ranks."""
         if self._job is not None:
-            yield Static(about(self._job, self._glyphs), id="job")
+            yield Static(about(self._job, self._inside, self._glyphs), id="job")
 
 
 def _line(row: RankRow) -> Content:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import msgspec
@@ -10,7 +11,7 @@ import pytest
 from analyzer.analysis import Analysis
 from analyzer.page.job import LATE_HEADS, job_page
 from analyzer.ranks.merge import merge
-from analyzer.report import html, markdown, svg, text
+from analyzer.report import html, markdown, sarif, svg, text
 from jobs.simulated import MS, Job
 from showing import analyses
 
@@ -44,12 +45,31 @@ def test_the_page_says_who_costs_how_much_since_when_and_why() -> None:
 
 @pytest.mark.parametrize(("steps", "words"), [(4, "a step"), (1, "in all")])
 def test_of_ranks_with_one_step_all_that_was_recorded_is_told(steps: int, words: str) -> None:
-    job = analysis_of(Job(dp=2, steps=6)).job
+    job = analysis_of(Job(dp=4, steps=6, late_host={1: 8 * MS})).job
     assert job is not None
     page = job_page(msgspec.structs.replace(job, steps=job.steps[:steps]))
     assert page is not None
     assert page.title.endswith(words)
     assert ("step" in page.verdict) is (steps > 1)
+    # Titles and small tables are of the same as the sentences.
+    headed = " ".join((*page.late_heads, *page.ideal_heads, *page.rank_heads, *page.blame()[0], *page.ideals()))
+    assert (" step" in headed) is (steps > 1)
+
+
+def test_sarif_tells_the_job_beside_its_results() -> None:
+    """It has no place in the code, and a result without one would be rejected."""
+    job = analysis_of(LATE)
+    [run] = json.loads(sarif.render(job))["runs"]
+    [invocation] = run["invocations"]
+    assert invocation["executionSuccessful"] is True
+    texts = [one["message"]["text"] for one in invocation["toolExecutionNotifications"]]
+    assert job.job is not None
+    assert texts[0] == f"Job run7: 4 ranks, 24 ms a step. {job.job.verdict.text}"
+    assert texts[1].startswith("rank 1 costs the job a step 5.3 ms (22 %), late in 4 of 4 steps, from step 2, host: ")
+    assert {one["level"] for one in invocation["toolExecutionNotifications"]} == {"note"}
+    assert all(result["locations"] for result in run["results"])
+    [alone] = json.loads(sarif.render(analyses.example()))["runs"]
+    assert "invocations" not in alone
 
 
 def test_a_trace_on_its_own_has_no_job() -> None:

@@ -26,7 +26,8 @@ async def test_the_job_comes_first_and_a_rank_opens_as_its_own_report(app_for, t
         shown = text_of(pilot.app)
         said = " ".join(shown.replace("│", " ").split())
         assert "The others wait 8.0 ms of each 26 ms step for rank 1: Python on its host." in said
-        assert "rank 1 costs 8.0 ms (30 %) a step, 4 of 4 steps, host: Python on its host" in said
+        assert "late rank costs the job a step late in cause" in said
+        assert "1 8.0 ms (30 %) 4 of 4 steps host: Python on its host" in said
         rows = [line for line in shown.splitlines() if " waits " in line and " of " in line and "rank" in line]
         assert int(rows[0].split("rank")[1].split()[0]) == 1
         assert "///" not in rows[0]
