@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, cast
 
 import msgspec
@@ -16,14 +17,18 @@ from analyzer.engine.totals import expected, shorter_parts
 from analyzer.facts import Facts
 from analyzer.facts.time.waterfall import Waterfall
 from analyzer.finding import Shortened
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import IntervalSet
+
+# A megabyte of ends: enough that the work of a stretch hides what beginning one costs.
+_AT_ONCE = 1 << 17
 
 
 def what_if(facts: Facts, judged: Sequence[Judged]) -> doc.WhatIf:
     """What each choice of the findings takes from the used steps; those without a saving inside them are left out."""
     chosen = [item for item in judged if item.finding.saving.total_ns or item.finding.saving.behind]
     claimed, usual = _claimed(chosen, usual=False), _claimed(chosen, usual=True)
-    pieces = Pieces(facts.time.waterfall, [*claimed.sets(), *usual.sets()])
+    pieces = Pieces(facts.time.waterfall)
     on_host = facts.device.main is None
     stated = _together(pieces, claimed, on_host=on_host)
     likely = _together(pieces, usual, on_host=on_host) if usual != claimed else stated
@@ -47,11 +52,6 @@ class _Claimed(msgspec.Struct, frozen=True):
     claims: list[IntervalSet]
     shorter: list[tuple[int, Shortened]]
     unplaced: list[doc.UnplacedTime]
-
-    def sets(self) -> Iterator[IntervalSet]:
-        """All time that is named."""
-        yield from self.claims
-        yield from (one.spans for _, one in self.shorter)
 
 
 def _claimed(chosen: Sequence[Judged], *, usual: bool) -> _Claimed:
@@ -91,48 +91,76 @@ def _shorter(pieces: Pieces, parts: Sequence[tuple[int, Shortened]]) -> Iterator
 class Pieces:
     """Time cut wherever one of some sets begins or ends, or its cause changes.
 
+    Looked at in one stretch of the trace after another: of millions of pieces all at once take more memory than the sets.
+
     Args:
         waterfall: The cause of each moment.
-        sets: All that may be asked about.
+        at_once: About how many ends of intervals are looked at together.
     """
 
-    def __init__(self, waterfall: Waterfall, sets: Sequence[IntervalSet]) -> None:
-        owned = [waterfall.owned(cause) for cause in CAUSES]
-        # What usually comes true is most often what is stated. Runs that are sorted are only merged.
-        different = {id(one): one for one in (*sets, *owned)}.values()
-        ends = [edge for one in different for edge in (one.start_ns, one.end_ns)]
-        edges = np.concatenate(ends)
-        # In place, and compared rather than subtracted: of millions each copy counts.
-        edges.sort(kind="stable")
-        self._edges = edges[np.append(True, edges[1:] != edges[:-1])] if len(edges) else edges
-        del edges
-        self._length = np.diff(self._edges)
-        # 0 is no cause. No moment has two, so that their numbers add up to the one it has.
-        self._cause = np.zeros(len(self._length), dtype=np.int8)
-        for number, one in enumerate(owned, 1):
-            self._cause += number * self._inside(one)
+    def __init__(self, waterfall: Waterfall, at_once: int = _AT_ONCE) -> None:
+        self._owned = [waterfall.owned(cause) for cause in CAUSES]
+        self._at_once = at_once
 
     def of(self, sets: Sequence[IntervalSet]) -> Iterator[tuple[tuple[int, ...], str | None, int]]:
         """Which sets cover the same time, of which cause it is, and how much there is of it, nanoseconds."""
-        by: list[tuple[int, ...]] = [()]
-        group = np.zeros(len(self._length), dtype=np.int32)
-        for place, one in enumerate(sets):
-            doubled = 2 * group + self._inside(one)
-            # Numbered anew: as many as there are, not as there might be.
-            there = np.bincount(doubled) > 0
-            group = (np.cumsum(there, dtype=np.int32) - 1)[doubled]
-            by = [(*by[code // 2], place) if code % 2 else by[code // 2] for code in np.flatnonzero(there).tolist()]
-        total = np.zeros((len(by), len(CAUSES) + 1), dtype=np.int64)
-        np.add.at(total, (group, self._cause), self._length)
-        for members, row in zip(by, total.tolist(), strict=True):
-            for cause, ns in [*zip(CAUSES, row[1:], strict=True), (None, row[0])] if members else ():
+        found: dict[tuple[int, ...], Int64Array] = {}
+        for begin, end in _stretches([*sets, *self._owned], self._at_once):
+            here = _covered([one.clip(begin, end) for one in sets], [one.clip(begin, end) for one in self._owned])
+            for members, ns in here:
+                found[members] = found.get(members, 0) + ns
+        # As numbers of which each set is one binary digit, the first the highest: the order does not depend on the stretches.
+        for members in sorted(found, key=lambda members: [place in members for place in range(len(sets))]):
+            none, *causes = found[members].tolist()
+            for cause, ns in [*zip(CAUSES, causes, strict=True), (None, none)] if members else ():
                 if ns > 0:
                     yield members, cause, ns
 
-    def _inside(self, one: IntervalSet) -> npt.NDArray[np.int8]:
-        """1 for each piece that lies in a set, else 0."""
-        # Millions of pieces: a byte for each where a byte will do.
-        marks = np.zeros(len(self._edges), dtype=np.int8)
-        marks[np.searchsorted(self._edges, one.start_ns)] = 1
-        marks[np.searchsorted(self._edges, one.end_ns)] = -1
-        return np.cumsum(marks, dtype=np.int8)[:-1]
+
+def _stretches(sets: Sequence[IntervalSet], at_once: int) -> Iterator[tuple[int, int]]:
+    """Begin and end of stretches that together hold all of some sets, each about as many ends of intervals."""
+    some = [one for one in sets if one]
+    if not some:
+        return
+    most = max(some, key=len)
+    stretches = max(2 * sum(map(len, some)) // at_once, 1)
+    inner = most.start_ns[:: max(len(most) // stretches, 1)].tolist()
+    first, last = min(int(one.start_ns[0]) for one in some), max(int(one.end_ns[-1]) for one in some)
+    yield from pairwise([first, *(at for at in inner if at > first), last])
+
+
+def _covered(sets: Sequence[IntervalSet], owned: Sequence[IntervalSet]) -> Iterator[tuple[tuple[int, ...], Int64Array]]:
+    """Which sets cover the same time, and how much of it is of no cause, and of each.
+
+    Args:
+        sets: What covers.
+        owned: What each cause owns; disjoint.
+    """
+    edges = np.concatenate([edge for one in (*sets, *owned) for edge in (one.start_ns, one.end_ns)])
+    # Runs that are sorted are only merged.
+    edges.sort(kind="stable")
+    edges = edges[np.append(True, edges[1:] != edges[:-1])] if len(edges) else edges
+    # 0 is no cause. No moment has two, so that their numbers add up to the one it has.
+    causes = np.zeros(max(len(edges) - 1, 0), dtype=np.int8)
+    for number, one in enumerate(owned, 1):
+        causes += number * _inside(edges, one)
+    by: list[tuple[int, ...]] = [()]
+    group = np.zeros(len(causes), dtype=np.int32)
+    for place, one in enumerate(sets):
+        doubled = 2 * group + _inside(edges, one)
+        # Numbered anew: as many as there are, not as there might be.
+        there = np.bincount(doubled) > 0
+        group = (np.cumsum(there, dtype=np.int32) - 1)[doubled]
+        by = [(*by[code // 2], place) if code % 2 else by[code // 2] for code in np.flatnonzero(there).tolist()]
+    total = np.zeros((len(by), len(owned) + 1), dtype=np.int64)
+    np.add.at(total, (group, causes), np.diff(edges))
+    yield from zip(by, total, strict=True)
+
+
+def _inside(edges: Int64Array, one: IntervalSet) -> npt.NDArray[np.int8]:
+    """1 for each piece between two edges that lies in a set, else 0."""
+    # A byte for each where a byte will do.
+    marks = np.zeros(len(edges), dtype=np.int8)
+    marks[np.searchsorted(edges, one.start_ns)] = 1
+    marks[np.searchsorted(edges, one.end_ns)] = -1
+    return np.cumsum(marks, dtype=np.int8)[:-1]

@@ -42,9 +42,10 @@ class IntervalSet:
             start, end = start[keep], end[keep]
         if len(start) > 1:
             if (start[1:] < start[:-1]).any():
-                order = np.argsort(start, kind="stable")
-                start, end = start[order], end[order]
-            end = np.maximum.accumulate(end)
+                # Each by itself: as many ends lie before a gap as starts, so that none need know whose it is.
+                start, end = np.sort(start, kind="stable"), np.sort(end, kind="stable")
+            else:
+                end = np.maximum.accumulate(end)
             # A new interval begins where the start lies past everything seen so far; touching ones are merged.
             apart = np.ones(len(start) + 1, dtype=np.bool_)
             np.greater(start[1:], end[:-1], out=apart[1:-1])
@@ -141,10 +142,12 @@ class IntervalSet:
         high = np.searchsorted(many.start_ns, few.end_ns, side="left")
         count = np.maximum(high - low, 0)
         mine = np.repeat(np.arange(len(few)), count)
-        theirs = np.arange(len(mine)) + np.repeat(low - (np.cumsum(count) - count), count)
+        theirs = np.arange(len(mine))
+        theirs += np.repeat(low - (np.cumsum(count) - count), count)
+        start, end = few.start_ns[mine], few.end_ns[mine]
         # Two parts never touch: where one ends, one of the two sets has a gap.
         return self._normal(
-            np.maximum(few.start_ns[mine], many.start_ns[theirs]), np.minimum(few.end_ns[mine], many.end_ns[theirs])
+            np.maximum(start, many.start_ns[theirs], out=start), np.minimum(end, many.end_ns[theirs], out=end)
         )
 
     def __sub__(self, other: IntervalSet) -> IntervalSet:
@@ -214,10 +217,16 @@ class IntervalSet:
         if not self:
             return np.zeros(len(at_ns), dtype=np.int64)
         length = self.end_ns - self.start_ns
-        before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(length)])
-        index = np.searchsorted(self.start_ns, at_ns, side="right")
-        inside = np.minimum(at_ns - self.start_ns[np.maximum(index - 1, 0)], length[np.maximum(index - 1, 0)])
-        return np.where(index > 0, before[np.maximum(index - 1, 0)] + inside, 0).astype(np.int64)
+        before = np.cumsum(length)
+        before -= length
+        index = np.searchsorted(self.start_ns, at_ns, side="right") - 1
+        early = index < 0
+        index[early] = 0
+        covered = at_ns - self.start_ns[index]
+        np.minimum(covered, length[index], out=covered)
+        covered += before[index]
+        covered[early] = 0
+        return covered
 
 
 EMPTY = IntervalSet()

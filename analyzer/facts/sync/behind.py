@@ -50,18 +50,23 @@ def behind(host: IntervalSet, idle: IntervalSet, waiting: Waiting) -> IntervalSe
     at = np.concatenate([waiting.at_ns, waiting.at_ns, beside.end_ns, gaps.start_ns])
     change = np.concatenate([ended, waiting.idle_ns, beside.end_ns - beside.start_ns, -long])
     order = np.argsort(at, kind="stable")
-    late = np.append(0, _left(change[order], 0))
-    late = np.append(late[-1], _left(change[order], int(late[-1])))[:-1]
-    before = np.empty(len(order), dtype=np.int64)
-    before[order] = late
-    return IntervalSet(gaps.start_ns, gaps.start_ns + np.minimum(before[-len(long) :], long))
+    # Of millions of changes each array counts: what is not needed any more goes, and little is made anew.
+    del at, ended
+    change, of_gap = change[order], np.flatnonzero(order >= len(order) - len(long))
+    del order
+    # The gaps are in order among themselves. What stands before a change is what the one before it left.
+    turn = int(_left(change, 0)[-1])
+    late = np.append(turn, _left(change, turn)[:-1])[of_gap]
+    return IntervalSet(gaps.start_ns, gaps.start_ns + np.minimum(late, long))
 
 
 def _left(change: Int64Array, first: int) -> Int64Array:
     """How late the host is after each change: a running sum from `first` that never falls below 0."""
-    sums = np.cumsum(change) + first
-    left: Int64Array = sums - np.minimum(np.minimum.accumulate(sums), 0)
-    return left
+    sums = np.cumsum(change)
+    sums += first
+    lowest = np.minimum.accumulate(sums)
+    sums -= np.minimum(lowest, 0, out=lowest)
+    return sums
 
 
 def waiting_beside(waits: Waits, host: IntervalSet, main: int | None) -> Waiting:

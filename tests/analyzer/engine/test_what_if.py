@@ -23,12 +23,17 @@ def held(moments: set[int]) -> IntervalSet:
 
 # A busy machine takes a second for what takes a millisecond.
 @settings(suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(HELD, max_size=5), st.lists(st.sampled_from([*CAUSES, None]), min_size=MOMENTS, max_size=MOMENTS))
+@given(
+    st.lists(HELD, max_size=5),
+    st.lists(st.sampled_from([*CAUSES, None]), min_size=MOMENTS, max_size=MOMENTS),
+    # All of it at once, or in stretches down to one interval each.
+    st.sampled_from([1, 5, 1000]),
+)
 def test_each_moment_counts_once_by_the_sets_that_hold_it_and_its_cause(
-    sets: list[set[int]], causes: list[str | None]
+    sets: list[set[int]], causes: list[str | None], at_once: int
 ) -> None:
     owners = {cause: held({at for at in range(MOMENTS) if causes[at] == cause}) for cause in CAUSES}
-    pieces = Pieces(Waterfall(owners, IntervalSet.of([(0, MOMENTS)])), list(map(held, sets)))
+    pieces = Pieces(Waterfall(owners, IntervalSet.of([(0, MOMENTS)])), at_once)
     found = list(pieces.of(list(map(held, sets))))
     holding = [(tuple(n for n, one in enumerate(sets) if at in one), causes[at]) for at in range(MOMENTS)]
     assert {(by, cause): ns for by, cause, ns in found} == Counter(one for one in holding if one[0])
@@ -38,6 +43,6 @@ def test_each_moment_counts_once_by_the_sets_that_hold_it_and_its_cause(
 
 def test_more_sets_than_an_integer_has_bits() -> None:
     sets = [held({0, number + 1}) for number in range(70)]
-    found = list(Pieces(Waterfall({}, IntervalSet()), sets).of(sets))
+    found = list(Pieces(Waterfall({}, IntervalSet())).of(sets))
     assert (tuple(range(70)), None, 1) in found
     assert len(found) == 71
