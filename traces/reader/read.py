@@ -53,6 +53,8 @@ def read(path: Path, progress: Progress = silent, *, strict: bool = False, decod
             where.
     """
     decoded = decoder(path, progress, strict, False)
+    # From what was kept of the file, or another process made of it, nothing was told of the end, or nothing at all.
+    progress("reading", decoded.size_bytes, decoded.size_bytes)
     return _trace(path, decoded, decoded.documents[0])
 
 

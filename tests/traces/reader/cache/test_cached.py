@@ -131,6 +131,16 @@ def test_only_its_owner_may_look_into_the_folder(tmp_path: Path) -> None:
     assert folder.folder().stat().st_mode & 0o077 == 0
 
 
+def test_a_trace_from_what_was_kept_is_told_as_read(tmp_path: Path) -> None:
+    """The screen of what is done said of reading, to the end, that it was still to come."""
+    path = trace_file(tmp_path / "trace.json")
+    read(path, decoder=cached.decode)
+    told: list[tuple[str, int, int]] = []
+    read(path, lambda *at: told.append(at), decoder=cached.decode)
+    size = path.stat().st_size
+    assert told[-1] == ("reading", size, size)
+
+
 def test_decoding_ahead_takes_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = trace_file(tmp_path / "trace.json")
     with decoding_ahead(path, strict=False, cached=True) as ahead:
