@@ -27,6 +27,7 @@ from analyzer.tui.widgets.detail import CODE_LEFT, CODE_RIGHT, SIDEWAYS, Detail,
 from analyzer.tui.widgets.evidence_column import EvidenceColumn
 from analyzer.tui.widgets.filter_bar import FilterBar
 from analyzer.tui.widgets.finding_list import FindingList
+from analyzer.tui.widgets.framed import Framed
 from analyzer.tui.widgets.key_bar import KeyBar
 from analyzer.tui.widgets.notice import Notice, no_findings, unusable
 from analyzer.tui.widgets.step_strip import StepStrip
@@ -35,7 +36,7 @@ from analyzer.tui.widgets.verdict import Verdict
 from analyzer.tui.work.messages import AcceptanceWanted, EditWanted, PlaceWanted, ProveWanted, TraceWanted
 
 
-class ListPane(Vertical):
+class ListPane(Vertical, Framed):
     """The frame of filter and list; maximised as a whole."""
 
     ALLOW_MAXIMIZE = True

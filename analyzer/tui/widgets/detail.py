@@ -18,6 +18,7 @@ from analyzer.page.findings.card import Card, card_of
 from analyzer.tui.draw import finding as drawing
 from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.widgets.brief import Brief
+from analyzer.tui.widgets.framed import Framed
 
 # What is said of it below, and the cells that a key moves code by.
 MOVES_CODE = "left right: code"
@@ -84,7 +85,7 @@ class Story(Part):
         return drawing.code_beyond(card_of(self.finding, self._analysis), self.size.width)
 
 
-class Pane(VerticalScroll):
+class Pane(VerticalScroll, Framed):
     """A framed pane that scrolls with the list's keys."""
 
     ALLOW_MAXIMIZE = True
