@@ -83,6 +83,8 @@ def _basis(facts: Facts, item: Judged, unprofiled: float | None) -> str:
         return basis
     if unprofiled is not None and share(unprofiled) != share(item.ratio):
         basis += f"; {_WITHOUT[item.finding.saving.kind]} {share(unprofiled)} of it"
+    elif unprofiled is None and facts.recording.collected.profiler_ns:
+        basis += "; the profiler adds so much to the step that nothing is stated of one without it"
     if facts.device.main is None:
         # Measured on planted bottlenecks: traces/README.md shows what their remedies saved beyond the bound.
         basis += "; the rest, which may get faster with caches and cores to itself, is taken as recorded"

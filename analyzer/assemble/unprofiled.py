@@ -8,23 +8,22 @@ from analyzer.finding import Figure
 
 
 def unprofiled_ratio(facts: Facts, item: Judged) -> float | None:
-    """What a stopwatch can show; None where the step without the profiler was not timed.
+    """What a stopwatch can show; None where the step without the profiler was not timed, or would hold less than the saving.
 
     A bound takes for granted that the profiler slowed only the rest of the step. An estimate shares out what the profiler adds
     by the recorded events: each costs it about the same. With the zoo's small samples (2 cores, CPU seconds, 2026-11-24) loading
     held 95 % of the events and 103 % of what the profiler added; of the step without it 32 % were told so, 53 % as a bound,
-    and 30 % were true.
+    and 30 % were true. Where so much is added that less than the saving is left of the step, the profiler was in the saving too,
+    and how much of it is not known: "up to 100 %" was said of a loop that no fix could have ended altogether.
     """
     added = facts.recording.collected.profiler_ns
     if added is None:
         return None
     step = facts.steps.per_step(facts.steps.total_ns)
-    if added >= step:
-        return 1.0
-    saved = item.ratio * step
+    saved, left = item.ratio * step, step - added
     if item.finding.saving.kind is Figure.ESTIMATE and facts.device.main is None:
         saved = max(0.0, saved - added * _share_of_events(facts, item))
-    return min(1.0, saved / (step - added))
+    return min(1.0, saved / left) if left > 0 and round(saved) <= round(left) else None
 
 
 def _share_of_events(facts: Facts, item: Judged) -> float:

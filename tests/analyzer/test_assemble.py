@@ -286,12 +286,13 @@ def test_waiting_launches_are_no_slow_dispatch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("unprofiled", "expected"), [(None, None), (120_000, 0.4), (100_000, 0.4), (75_000, 0.4 / 0.75), (20_000, 1.0)]
+    ("unprofiled", "expected"),
+    [(None, None), (120_000, 0.4), (100_000, 0.4), (75_000, 0.4 / 0.75), (20_000, None), (0, None)],
 )
 def test_of_a_step_without_the_profiler_a_saving_is_a_larger_share(
     unprofiled: int | None, expected: float | None
 ) -> None:
-    # 40 us of steps of 100 us; what the profiler adds is taken from the rest of the step.
+    # 40 us of steps of 100 us; what the profiler adds is taken from the rest of the step, as long as there is so much of it.
     builder = TraceBuilder(advisor={"profiled_step_ns": 100_000, "unprofiled_step_ns": unprofiled})
     for number in range(4):
         builder.step(number, number * 100, 100)
@@ -302,6 +303,7 @@ def test_of_a_step_without_the_profiler_a_saving_is_a_larger_share(
     assert saving.ratio_max == pytest.approx(0.4)
     assert saving.unprofiled_ratio == (expected if expected is None else pytest.approx(expected))
     assert ("without the profiler" in saving.basis) is ((expected or 0) > 0.4)
+    assert ("nothing is stated of one without it" in saving.basis) is (unprofiled == 20_000)
 
 
 @pytest.mark.parametrize(("inside", "expected"), [(9, 0.31 / 0.9), (5, 0.35 / 0.9), (0, 0.4 / 0.9)])
