@@ -94,6 +94,7 @@ class ByHand(Document, frozen=True, kw_only=True):
     rule: str
     title: str
     promised_ratio: float
+    promised_kind: FigureName = "bound"
 
 
 class Tuning(Document, frozen=True, kw_only=True):

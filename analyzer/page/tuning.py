@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.analysis.tuning import Recommended, TrialDocument, Tuning
+from analyzer.analysis.tuning import ByHand, Recommended, TrialDocument, Tuning
 from analyzer.page.findings import savings
 from analyzer.page.words import safe
 from analyzer.units import count, duration, share
@@ -40,9 +40,9 @@ def gone(ratio: float) -> str:
     return f"-{share(-ratio)}" if ratio < 0 else share(ratio)
 
 
-def promised(trial: TrialDocument) -> str:
+def promised(one: TrialDocument | ByHand) -> str:
     """`at most 36 %`."""
-    return f"{savings.word(trial.promised_kind)} {share(trial.promised_ratio)}"
+    return f"{savings.word(one.promised_kind)} {share(one.promised_ratio)}"
 
 
 def row(trial: TrialDocument) -> tuple[str, ...]:
@@ -117,4 +117,4 @@ def carries(one: Recommended) -> str:
 def by_hand(tuning: Tuning) -> Iterator[str]:
     """What only a change of the program brings."""
     for one in tuning.by_hand:
-        yield f"{safe.name(one.rule, 12)} {safe.name(one.title, 80)}: up to {share(one.promised_ratio)}"
+        yield f"{safe.name(one.rule, 12)} {safe.name(one.title, 80)}: {promised(one)}"

@@ -54,7 +54,7 @@ def candidates(analysis: Analysis, outside: Mapping[str, Sequence[str]], machine
 def by_hand(analysis: Analysis, outside: Mapping[str, Sequence[str]]) -> tuple[ByHand, ...]:
     """The findings to act on whose fix cannot be made from outside; those that an outside fix of another covers are left out."""
     return tuple(
-        ByHand(rule=one.rule, title=one.title, promised_ratio=_ratio(one))
+        ByHand(rule=one.rule, title=one.title, promised_ratio=_ratio(one), promised_kind=one.saving.kind)
         for one in analysis.cards
         if not outside.get(one.rule) and _ratio(one) > 0
     )

@@ -157,8 +157,7 @@ class _Session:
         """One candidate: refused without a run where nothing can come of it, else tried in turns."""
         change, noise, begun = candidate.change, self.noise, time.monotonic()
         if candidate.ceiling_ratio < noise:
-            ceiling = f"its ceiling, {candidate.ceiling_ratio:.1%} of the step, is below the noise, {noise:.1%}"
-            self.keep(candidate, {}, _not_run(candidate, ceiling.replace("%", " %")))
+            self.keep(candidate, {}, _not_run(candidate, _too_little(candidate, noise)))
             return
         if change.numerics == "precision" and not self.wanted.allow_numerics:
             self.keep(
@@ -200,6 +199,18 @@ def _not_run(candidate: Candidate, why: str, tried: tuple[TriedValue, ...] = ())
         promised_ratio=candidate.promised_ratio, promised_kind=candidate.promised_kind, verdict="not run", reason=why,
         tried=tried,
     )  # fmt: skip
+
+
+def _too_little(candidate: Candidate, noise: float) -> str:
+    """Why a change is not run whose ceiling is below the noise: an estimate's is not what is promised, so both are named."""
+    least, most = f"{noise:.1%}", f"{candidate.ceiling_ratio:.1%}"
+    said = (
+        f"its ceiling, {most} of the step, is below the noise, {least}: no trial could tell it from nothing"
+        if candidate.ceiling_ratio <= candidate.promised_ratio
+        else f"even its ceiling, the {most} of the step that it may bring where more comes than the {candidate.promised_ratio:.1%} "
+        f"promised, is below the noise, {least}: no trial could tell it from nothing"
+    )
+    return said.replace("%", " %")
 
 
 def refusal(ran: Ran) -> UntrustedTraceError:

@@ -422,6 +422,18 @@ def test_an_estimate_is_promised_as_its_card_says_and_tried_up_to_what_pairs_bro
     (found,) = candidates(analysis, OUTSIDE, Machine(2, False))
     assert (found.promised_ratio, found.ceiling_ratio, found.promised_kind) == (0.2, 0.25, "estimate")
     assert promised_together(analysis, [analysis.findings[0].id])[0] <= 0.2
+    # Of the two figures the one that keeps it from being run says how it comes to be larger than the other.
+    tuning, _ = tuned(tmp_path, Simulated(lambda changes: 100.0, noise=1.5), analysis)
+    reason = trial(tuning, "collector").reason
+    assert "25.0 % of the step that it may bring where more comes than the 20.0 % promised" in reason
+    assert "below the noise" in reason
+    # What only a change of the program brings is an estimate as well.
+    other = msgspec.structs.replace(analysis.findings[0], rule="PY002")
+    tuning, _ = tuned(
+        tmp_path / "by hand", Simulated(lambda changes: 100.0), msgspec.structs.replace(analysis, findings=(other,))
+    )
+    assert [one.promised_kind for one in tuning.by_hand] == ["estimate"]
+    assert "up to about 20 %" in text.render(tuning)
 
 
 def test_steps_that_differ_for_no_known_reason_are_no_reason_to_move_the_collector() -> None:
