@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration
 
 # Less of the step than this is on no card of its own (CO001).
@@ -22,6 +23,18 @@ def own_buffers(lost: str, doubt: str = "") -> Advice:
         " model = DistributedDataParallel(\n     model,\n+    broadcast_buffers=False,\n )",
         f"{lost} DDP copies the model's buffers (running statistics) from rank 0 before the forward pass. Without that each rank "
         f"keeps its own: evaluate and save those of rank 0, as now.{doubt}",
+    )
+
+
+def listed(facts: Facts, time: IntervalSet) -> tuple[Advice, ...]:
+    """Where most of some time of the host goes into listing those buffers, before anything is sent: nothing where it does not."""
+    inside = (facts.host.listing_buffers & time).total_ns
+    if 2 * inside <= time.total_ns:
+        return ()
+    return (
+        own_buffers(
+            f"{duration(facts.steps.per_step(inside))} {facts.steps.a_unit} the host lists the modules' buffers while"
+        ),
     )
 
 

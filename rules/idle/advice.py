@@ -15,6 +15,8 @@ from rules.optimizer.reading import ON_DEVICE, of_each_parameter
 
 # An update in lists launches fewer kernels than this.
 _MANY_LAUNCHES = 20
+# One weight in so many launches: a model whose layers have weight norm, not one of them.
+_NORMED_LAYERS = 0.1
 # Less of the step than this is not worth a change to the program.
 _WORTH_NAMING = 0.02
 
@@ -31,7 +33,7 @@ def feed_faster(facts: Facts) -> tuple[Advice, ...]:
     updates = _updates(facts)
     if updates:
         return updates
-    fixes = [*_own_buffers(facts), larger_batch(facts)]
+    fixes = [*_own_buffers(facts), *_folded(facts), larger_batch(facts)]
     if not facts.model.repetition.graphs:
         fixes.append(replay_as_graph(facts))
     else:
@@ -96,6 +98,26 @@ _TOGETHER = Advice(
     "It multiplies matrices, each by itself, as Newton-Schulz iterations of Muon do: those of one shape together, and the rest in "
     "lists (`torch._foreach_`). Where a library brings the optimizer, look for a version that does.",
 )
+
+
+def _folded(facts: Facts) -> tuple[Advice, ...]:
+    """Where a model that is only run computes its weights from their norm in each pass, by a good part of its launches."""
+    norms = facts.model.weight_norms
+    if not facts.model.infers or norms < _NORMED_LAYERS * len(facts.kernels.named.frame):
+        return ()
+    return (
+        Advice(
+            "python",
+            "from torch.nn.utils import parametrize, remove_weight_norm\n\n"
+            "for layer in model.modules():\n"
+            '    if parametrize.is_parametrized(layer, "weight"):\n'
+            '        parametrize.remove_parametrizations(layer, "weight")\n'
+            '    elif hasattr(layer, "weight_g"):                 # the older form\n'
+            "        remove_weight_norm(layer)",
+            f"{facts.steps.per_step(norms):,.0f} weights {facts.steps.a_unit} are computed from their norms (`_weight_norm`). "
+            "Where the program only runs its model they never change: fold them once, behind loading.",
+        ),
+    )
 
 
 def _own_buffers(facts: Facts) -> tuple[Advice, ...]:

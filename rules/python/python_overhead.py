@@ -72,10 +72,10 @@ from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules import adapters
 from rules.commands import collect
-from rules.guards import FEWER_GUARDS, in_guards
+from rules.guards import in_guards
 from rules.place import location
 from rules.purpose import by_purpose
-from rules.python import after_reads, called, sampled
+from rules.python import after_reads, called, known_places, sampled
 from rules.python.advice import (
     BESIDE,
     CLIPPED_IN_PARTS,
@@ -240,7 +240,7 @@ def _inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:
 
 
 def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice, ...]:
-    known = FEWER_GUARDS if 2 * in_guards(facts, time).total_ns > time.total_ns else adapters.kept(facts, time)
+    known = known_places.remedies(facts, time)
     if known:
         return known
     if facts.recording.serving_engine is not None:

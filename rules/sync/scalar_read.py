@@ -104,13 +104,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"({count(len(calls), 'waiting call')}){beside_work(facts, 'scalar')}"
         )
         return
+    extension = _extension(calls)
+    inside = f" inside `{extension}`, which copies them itself" if extension else ""
     yield finding(
         facts,
         calls,
         "scalar",
-        f"reading single values off the device{where(facts)}, as `.item()`, `float()`, `if tensor:` and `print` do"
-        f"{_next_to(facts, calls)}",
-        _fixes(facts),
+        "reading single values off the device"
+        + (inside or f"{where(facts)}, as `.item()`, `float()`, `if tensor:` and `print` do{_next_to(facts, calls)}"),
+        (_stated(extension),) if extension else _fixes(facts),
         "Record again: fewer device-to-host copies a step, and a longer launch lead; the share of SY001 should fall below 2 %.",
         _caveats(facts),
     )
@@ -163,6 +165,20 @@ def _fixes(facts: Facts) -> tuple[Advice, ...]:
     if mostly_in_updates(facts):
         return (ON_DEVICE,)
     return counters(facts) or (_fix_running() if facts.model.infers else _fix())
+
+
+def _extension(calls: WaitingCalls) -> str | None:
+    """The op of an extension in which most values are read: no line of the program reads them."""
+    return calls.asker if calls.asker is not None and not calls.asker.startswith("aten::") else None
+
+
+def _stated(op: str) -> Advice:
+    return Advice(
+        "text",
+        f"What such an op reads is mostly the size of its result, from the largest index, as scatters and segments do: state it in "
+        f"the call of `{op}` (`dim_size`, `num_segments`, `output_size`) where the program knows it, as the number of nodes. Where "
+        "layers ask for the same, read it once a step.",
+    )
 
 
 def _next_to(facts: Facts, calls: WaitingCalls) -> str:

@@ -26,6 +26,10 @@ _BACK = (
 )
 
 
+_IN_PASSES = (
+    " Batches come from pinned memory; this goes between kernels of each pass, in the same size each time: a tensor that the model "
+    "keeps on the host, or makes there; no batch."
+)
 _ADAPTERS = " Most of it are weights of low-rank adapters, which are loaded where they are asked for; no batch."
 _ACTIVATIONS = (
     " The backward pass asks for it, and as much was copied to the host before, in tensors of the same sizes: activations that are "
@@ -39,6 +43,11 @@ COMPUTED_ON_DEVICE = Advice(
     "copy nor host is waited for. What depends on labels alone, and not on what the model gives, belongs into the dataset, where "
     "workers make it beside training.",
 )
+
+
+def what_is_pageable(facts: Facts) -> str:
+    """The same of what is sent from unpinned memory alone, which may be other things than what is sent as a whole."""
+    return _IN_PASSES if facts.transfer.sent_in_passes else what_is_sent(facts)
 
 
 def comes_back(facts: Facts) -> bool:
@@ -85,6 +94,8 @@ def pin_memory(facts: Facts) -> tuple[Advice, ...]:
     """Pinned batches, copied without waiting."""
     if facts.transfer.of_weights:
         return keep_on_device(facts)
+    if facts.transfer.sent_in_passes:
+        return (_BUFFER,)
     if comes_back(facts):
         return (COMPUTED_ON_DEVICE,)
     if facts.transfer.computed_on_host is not None:
@@ -98,6 +109,15 @@ def pin_memory(facts: Facts) -> tuple[Advice, ...]:
     )
 
 
+_BUFFER = Advice(
+    "diff",
+    "-self.positions = positions                        # a plain attribute stays on the host\n"
+    '+self.register_buffer("positions", positions)      # goes to the device with the model, once\n'
+    " ...\n"
+    "-x = x + self.positions.to(x.device)               # in each pass\n"
+    "+x = x + self.positions",
+    "Nothing is sent in the passes then, and none of them waits. What is made anew on the host each time: once, or on the device.",
+)
 # What a program that only runs its model sends, where no loader makes it.
 _PINNED_ONCE = Advice(
     "python",

@@ -128,6 +128,17 @@ def test_without_a_device_an_op_that_stands_out_is_named(op: str, dur: float, wo
     assert what_computes(Facts(builder.trace())) == words
 
 
+@pytest.mark.parametrize("around", [True, False])
+def test_an_op_around_the_range_that_marks_a_step_counts_in_the_first_step_too(around: bool) -> None:
+    builder = TraceBuilder(None)
+    for number in range(4):
+        at = number * 10_000.0
+        builder.annotation(f"batch {number}", at + 10, 9_900)
+        builder.op("Torch-Compiled Region: 0/0", at if around else at + 20, 9_890 if around else 9_880)
+        builder.op("aten::bmm", at + 9_000, 400)
+    assert what_computes(Facts(builder.trace())) == "The op `Torch-Compiled Region: 0/0` alone takes 95 %."
+
+
 @pytest.mark.parametrize(
     ("dur", "words"),
     [

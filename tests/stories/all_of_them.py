@@ -36,6 +36,8 @@ from stories import (
     of_pipelines,
     of_quantised,
     of_recordings,
+    of_reported_hosts,
+    of_reported_kernels,
     of_requests,
     of_searches_in_training,
     of_serving,
@@ -43,6 +45,7 @@ from stories import (
     of_the_device,
     of_the_host,
     of_training,
+    of_unseen_reads,
     of_updates,
     of_whole_jobs,
 )
@@ -85,6 +88,9 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "making tokens": of_decoding.STORIES,
     "endpoints": of_endpoints.STORIES,
     "other uses": of_other_uses.STORIES,
+    "reads that nobody sees": of_unseen_reads.STORIES,
+    "reported: hosts, ranks": of_reported_hosts.STORIES,
+    "reported: kernels, launches": of_reported_kernels.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 
@@ -100,7 +106,6 @@ SILENT: dict[str, str] = {
     "cache swapped block by block": "that copies are many and small is told; no rule names the op of an extension that makes them",
     "prompts before tokens": "the trace holds no queue: whether texts waited while a prompt was read is not recorded",
     "text computed anew for each token": "no rule compares what a pass computes with what the one before it did",
-    "weights normalised for each chunk": "that launches are the limit is told; no rule knows what of an op's inputs are weights",
     "edges of tiles, row by row": "the loop is found, its ops stand in the evidence; 10 % of the device's time is little",
     "float16 on a CPU": "no rule knows which formats a CPU computes in",
     "kernels of 2 passes of 32": "the trace cannot be the base of advice, which is told; no finding is then",

@@ -1,4 +1,4 @@
-"""Frames of Python whose doing is known by their name: compilers of single kernels, waits for work of others, adapters merged."""
+"""Frames of Python whose doing is known by name: kernels compiled, work of others awaited, adapters merged, buffers listed."""
 
 from __future__ import annotations
 
@@ -30,6 +30,17 @@ _MERGES = re.compile(
     r"|set_active_(?:loras|adapters)|activate_adapter)$"
     r"|.*(?:lora|peft)[^(]*\.py\(\d+\): (?:(?:un)?(?:merge|fuse)\w*|set_lora|reset_lora|add_adapter|prepare_lora_batch)$"
 )
+
+
+# DDP lists the buffers of all modules and sends them, before each forward pass (torch/nn/parallel/distributed.py).
+_LISTS_BUFFERS = re.compile(
+    r"(?:.*[/\\])?torch[/\\]nn[/\\]parallel[/\\]distributed\.py\(\d+\): (?:_assign_modules_buffers|_sync_(?:module_)?buffers)$"
+)
+
+
+def listing_buffers(python: pd.DataFrame) -> BoolArray:
+    """Which frames list or send the buffers of a model that is wrapped in DistributedDataParallel, shape (rows,)."""
+    return matching(python["name"], _LISTS_BUFFERS.match)
 
 
 def merging(python: pd.DataFrame) -> BoolArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.dispatch_owner import DispatchOwner, dispatch_owner
 from analyzer.facts.host.engine_steps import engine_steps
-from analyzer.facts.host.frames_known import merging
+from analyzer.facts.host.frames_known import listing_buffers, merging
 from analyzer.facts.host.library_calls import LibraryCall, library_call
 from analyzer.facts.host.ops import OpTree
 from analyzer.facts.host.output import Output, output
@@ -88,6 +88,11 @@ class HostFacts(Section):
     def profiler_calls(self) -> IntervalSet:
         """Time inside calls of a profiler; empty without stacks."""
         return profiler_calls(self.trace)
+
+    @fact
+    def listing_buffers(self) -> IntervalSet:
+        """When DistributedDataParallel lists and sends the buffers of the model, as stacks tell."""
+        return IntervalSet.of_rows(self.trace.python, listing_buffers(self.trace.python))
 
     @fact
     def merging_adapters(self) -> IntervalSet:

@@ -88,10 +88,15 @@ def longest_op(trace: Trace, steps: Steps, host: HostFacts, *, products: bool = 
         host: What the threads of the host do.
         products: Whether ops that multiply matrices count.
     """
-    ops = trace.ops
-    own = own_ns(ops["dur_ns"].to_numpy(np.int64), host.ops.parent)
+    ops, window = trace.ops, steps.host_window
+    if not len(window):
+        return None
+    # An op around the range that marks the first step begins just before it.
+    bounds = window.start_ns[0], window.end_ns[-1]
+    start, end = (np.clip(ops[name].to_numpy(np.int64), *bounds) for name in ("start_ns", "end_ns"))
+    own = own_ns(end - start, host.ops.parent)
     here = (ops["thread"] == host.main_thread).to_numpy(dtype=bool)
-    here = here & steps.host_window.contains(ops["start_ns"].to_numpy())
+    here = here & window.contains(start) & (end > start)
     if not here.any():
         return None
     total = ops[here].assign(own_ns=own[here]).groupby("name", observed=True)["own_ns"].sum()

@@ -14,6 +14,7 @@ from analyzer.facts.model.decompositions import Decompositions, decompositions
 from analyzer.facts.model.modules import Modules, modules
 from analyzer.facts.model.optimizing import Optimizing, optimizing
 from analyzer.facts.model.repetition import Repetition, repetition
+from analyzer.facts.model.weight_norms import weight_norms
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
@@ -103,6 +104,11 @@ class ModelFacts(Section):
     def modules(self) -> Modules:
         """Time of the program's modules."""
         return modules(self.trace, self._device, self._steps, self._host)
+
+    @fact
+    def weight_norms(self) -> int:
+        """How many weights are computed from their norm in the used steps."""
+        return weight_norms(self.trace, self._steps, self._host)
 
     @property
     def infers(self) -> bool:

@@ -26,6 +26,7 @@ from analyzer.facts.transfer.copies import (
 from analyzer.facts.transfer.layout_work import LayoutWork, layout_work
 from analyzer.facts.transfer.made_on_host import MadeOnHost, made_on_host
 from analyzer.facts.transfer.round_trip import asked_for_backwards, there_and_back
+from analyzer.facts.transfer.sent_in_passes import sent_in_passes
 from analyzer.facts.transfer.state_out import state_out_bytes
 from analyzer.facts.transfer.through_host import ThroughHost, through_host
 from analyzer.spans.intervals import IntervalSet
@@ -99,6 +100,13 @@ class TransferFacts(Section):
         known = self.copies.to_device.with_call
         inside = self._host.merging_adapters.contains(known["call_start_ns"].to_numpy("int64"))
         return 2 * Copies(known[inside]).bytes > self.copies.to_device.bytes
+
+    @fact
+    def sent_in_passes(self) -> bool:
+        """Whether most of what is sent from unpinned memory are tensors that the model keeps on the host; batches are pinned."""
+        if self.of_weights or self.activations_saved:
+            return False
+        return sent_in_passes(self._device, self._steps, self.copies.to_device)
 
     @property
     def of_weights(self) -> bool:

@@ -137,3 +137,14 @@ def test_names_the_users_line() -> None:
     assert found.finding.location is not None
     assert (found.finding.location.file, found.finding.location.begins) == ("lib/metrics.py", 7)
     assert "in `read` (lib/metrics.py, from line 7)" in found.finding.why
+
+
+@pytest.mark.parametrize(
+    ("read", "extension"), [("torch_scatter::scatter_max", True), ("aten::item", False), ("aten::equal", False)]
+)
+def test_what_an_op_of_an_extension_reads_is_read_by_no_line_of_the_program(read: str, *, extension: bool) -> None:
+    found = judged(RULE, world(read=read)).finding
+    assert (f"inside `{read}`, which copies them itself" in found.why) is extension
+    assert any("`dim_size`" in fix.code for fix in found.fix) is extension
+    assert ("`.item()`" in found.why) is not extension
+    assert any(".item()" in fix.code for fix in found.fix) is not extension

@@ -7,6 +7,7 @@ import pytest
 from analyzer.finding import Confidence, State
 from building.builders import TraceBuilder
 from building.clocked import Clocked
+from known.sayings import explained
 from rules.transfer.pageable_copies import RULE
 from running.one_rule import judged, run
 from stories.models import layers, perceptron, sent_and_waited
@@ -159,3 +160,39 @@ def test_waits_for_the_step_before_bound_what_each_step_may_save() -> None:
         perceptron(world, 100, 4, host=30)
         layers(world, 6)
     assert judged(RULE, world).ratio > 0.2
+
+
+def kept(*, pinned: bool = True, behind: int = 20, ahead: int = 20, grows: int = 0) -> TraceBuilder:
+    """Six passes: a batch of 6 MiB, so many kernels, then 2 MiB of pageable memory, each time `grows` more, and kernels."""
+    world = Clocked()
+    for number in world.steps(6):
+        world.copied("HtoD", 6 * MIB, pinned=pinned)
+        perceptron(world, behind, 30)
+        world.copied("HtoD", 2 * MIB + number * grows)
+        perceptron(world, ahead, 30)
+    return world
+
+
+@pytest.mark.parametrize(
+    ("builder", "of_the_model"),
+    [
+        (kept(), True),
+        # Nobody pins: the batch itself is the larger part.
+        (kept(pinned=False), False),
+        # A part of the batch that is not pinned lies beside the other.
+        (kept(behind=0), False),
+        # Targets of each batch have sizes of their own.
+        (kept(grows=4_096), False),
+    ],
+    ids=["kept by the model", "nothing pinned", "part of a batch", "targets"],
+)
+def test_what_a_model_sends_in_each_pass_is_no_batch(builder: TraceBuilder, of_the_model: bool) -> None:
+    found = judged(RULE, builder).finding
+    assert ("goes between kernels of each pass" in found.why) is of_the_model
+    assert ("kept on the device" in found.why) is of_the_model
+    assert (found.title is None) is not of_the_model
+    assert any("register_buffer" in fix.code for fix in found.fix) is of_the_model
+    assert any("pin_memory" in fix.code for fix in found.fix) is not of_the_model
+    # What is sent as a whole is mostly the batch.
+    others = explained(builder).findings
+    assert [one.rule for one in others if one.rule != "XF001" and "the model keeps" in one.why] == []
