@@ -5,18 +5,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
+import msgspec
+
 from analyzer.assemble import tool_version
 from analyzer.job.engines import Outcome, Report, outcome
+from analyzer.job.engines.reach import why_unreachable
 from analyzer.job.remote import is_url
 from analyzer.options import Options
 from traces.errors import AdvisorError, UnreadableTraceError, UsageError
 
-# An unreachable scheduler is said within ten seconds.
-_PATIENCE_S = 8
+# An unreachable scheduler is said within ten seconds, and one that is reached has as long to make itself known.
+_PATIENCE_S = 6
 # A task whose worker dies is tried again elsewhere so often.
 _RETRIES = 2
 # Between looks at whether whoever watches wants to stop.
@@ -61,14 +65,15 @@ class ClusterEngine:
                 client.close(timeout=_PATIENCE_S)
 
     def _client(self) -> Any:
-        try:
-            from distributed import Client
-        except ModuleNotFoundError as error:
+        if find_spec("distributed") is None:
             raise UsageError(
                 "dask.distributed is not installed", where=self._shown, fix="pip install 'trace-advisor[cluster]'"
-            ) from error
-        if self._file is not None and not self._file.is_file():
-            raise self._unreachable(f"there is no file {self._file.name}")
+            )
+        # Before Dask is imported, which takes longer than a refusal.
+        if why := why_unreachable(self._stated(), _PATIENCE_S):
+            raise self._unreachable(why)
+        from distributed import Client
+
         try:
             return Client(  # type: ignore[no-untyped-call]
                 address=self._address,
@@ -78,6 +83,21 @@ class ClusterEngine:
             )
         except (OSError, ValueError, TimeoutError) as error:
             raise self._unreachable(type(error).__name__) from error
+
+    def _stated(self) -> str:
+        """The scheduler's address as it is given, or stands in its file."""
+        if self._file is None:
+            return self._address or ""
+        try:
+            told = msgspec.json.decode(self._file.read_bytes())
+        except FileNotFoundError as error:
+            raise self._unreachable(f"there is no file {self._file.name}") from error
+        except (OSError, msgspec.DecodeError) as error:
+            raise self._unreachable(f"{self._file.name} is no file of a scheduler") from error
+        address = told.get("address") if isinstance(told, dict) else None
+        if not isinstance(address, str):
+            raise self._unreachable(f"{self._file.name} states no address")
+        return address
 
     def _unreachable(self, why: str) -> AdvisorError:
         return UnreadableTraceError(
