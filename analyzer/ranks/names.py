@@ -5,10 +5,23 @@ from __future__ import annotations
 import re
 
 # `rank_3`, `rank-3`, `rank3`, `worker3`, `[3].json`, or a bare number before the ending (`trace_3.json.gz`, `3.json`).
-_NAMED = re.compile(r"(?i)(?:^|[^a-z])(?:rank|worker)[_\-.]?(\d{1,6})(?!\d)|\[(\d{1,6})\]\.")
+_NAMED = re.compile(
+    r"(?i)(?<![a-z])((?:[a-z]+[_\-]|global|world|local|node|group|machine|host|[tdpecsm]p)?rank|(?:[a-z]+[_\-])?worker)"
+    r"[_\-.=]?(\d{1,6})(?!\d)|\[(\d{1,6})\]\."
+)
+# What is counted anew on each machine or in each group, and processes that load data.
+_NO_RANKS = re.compile(
+    r"(?i)(?:node|group|machine|host|[tdpecsm]p)[_\-]?rank|(?:num|n|loader|dataloader|data)[_\-]worker"
+)
+_MACHINE = re.compile(r"(?i)(?<![a-z])(?:node|machine|host)[_\-]?\d")
+_LOCAL = re.compile(r"(?i)local[_\-]?rank")
+_GLOBAL = re.compile(r"(?i)(?:global|world)[_\-]?rank")
 _ENDING = re.compile(r"(?i)(?:^|[_\-.])(\d{1,5})(?:\.(?:pt|trace|summary|json|gz|zst))+$")
-# What a bare number in front of the ending counts instead: snapshots of one rank.
-_COUNTS_OTHERS = re.compile(r"(?i)(?:step|iter|iteration|epoch|batch|it|pid)[_\-.]?\d+(?:\.[a-z]+)*$")
+# What a bare number in front of the ending counts instead: snapshots of one rank, attempts, days.
+_COUNTS_OTHERS = re.compile(
+    r"(?i)(?:step|iter|iteration|epoch|batch|it|pid|trial|attempt|seed|version|v)[_\-.]?\d+(?:\.[a-z]+)*$"
+    r"|\d[_\-.]\d+[_\-.]\d+(?:\.[a-z]+)*$"
+)
 # Places in several dimensions (sglang: `1723-TP-3-DP-1.trace.json.gz`): how they make up a rank is not said.
 _DIMENSION = re.compile(r"(?i)(?:^|[^a-z])(?:tp|dp|pp|ep|cp|sp|mp)[_\-.]?\d+")
 # One name for what torch, NCCL and gloo call by several.
@@ -21,7 +34,7 @@ _KINDS = (
     (re.compile(r"(?i)broadcast"), "broadcast"),
     (re.compile(r"(?i)barrier"), "barrier"),
     (re.compile(r"(?i)(?:^|[^a-z])i?send(?![a-z])"), "send"),
-    (re.compile(r"(?i)(?:^|[^a-z])i?recv(?![a-z])"), "recv"),
+    (re.compile(r"(?i)(?:^|[^a-z])(?:i?recv|receive)(?![a-z])"), "recv"),
     (re.compile(r"(?i)gather"), "gather"),
     (re.compile(r"(?i)scatter"), "scatter"),
     (re.compile(r"(?i)reduce"), "reduce"),
@@ -32,11 +45,25 @@ PAIRWISE = frozenset(("send", "recv"))
 
 
 def rank_in(name: str) -> int | None:
-    """The rank that a file's name states; None where it states none, or a place in several dimensions."""
-    found = _NAMED.search(name)
-    if found is None and len(_DIMENSION.findall(name)) < 2 and not _COUNTS_OTHERS.search(name):
-        found = _ENDING.search(name)
-    return None if found is None else int(next(group for group in found.groups() if group is not None))
+    """The rank that a file's name states; None where it states none, or a place in several dimensions.
+
+    One of all ranks goes before one of a machine's, which is the rank where no machine is named, and that before a worker.
+    """
+    stated = [(word or "", int(digits or bare)) for word, digits, bare in _NAMED.findall(name)]
+    ranks = [(word, number) for word, number in stated if not _NO_RANKS.fullmatch(word)]
+    several = len(ranks) < len(stated)
+    for wanted in (
+        [number for word, number in ranks if _GLOBAL.fullmatch(word)],
+        [number for word, number in ranks if not _LOCAL.fullmatch(word) and not word.lower().endswith("worker")],
+        [number for word, number in ranks if _LOCAL.fullmatch(word) and not several and not _MACHINE.search(name)],
+        [number for word, number in ranks if word.lower().endswith("worker")],
+    ):
+        if wanted:
+            return wanted[0]
+    if stated or len(_DIMENSION.findall(name)) >= 2 or _COUNTS_OTHERS.search(name):
+        return None
+    found = _ENDING.search(name)
+    return None if found is None else int(found[1])
 
 
 def kind_of(name: str) -> str:
