@@ -22,7 +22,7 @@ class Peers(msgspec.Struct, frozen=True):
         ideal_ns: What peers do in front of each row, in the median, shape (rows,); as recorded where a rank has none.
         shared_ns: What a rank and its peers do in front of each row, in the mean: the same work, shared evenly, shape (rows,).
         known: Which rows have peers, shape (rows,).
-        label: A number that ranks share which are peers in their first step, shape (ranks,).
+        label: A number that ranks share which are peers, shape (ranks,).
         steps: Numbers of the steps, sorted.
         excess_ns: What each rank does beyond its peers in each step, shape (ranks, steps); NaN where it has none.
     """
@@ -57,10 +57,27 @@ def hold_against_peers(table: Table, stage: Int64Array) -> Peers:
     seen = np.zeros(excess.shape, dtype=bool)
     seen[rows.member[mine], place] = True
     excess[~seen] = np.nan
-    first = np.zeros(len(table.summaries), dtype=np.int64)
-    members, at = np.unique(rows.member, return_index=True)
-    first[members] = label[at]
-    return Peers(ideal, _mean(own, label, spot), known, first, tuple(steps.tolist()), excess)
+    alike = _alike(label, rows.member, np.searchsorted(steps, rows.step), seen)
+    return Peers(ideal, _mean(own, label, spot), known, alike, tuple(steps.tolist()), excess)
+
+
+def _alike(label: Int64Array, member: Int64Array, place: Int64Array, seen: BoolArray) -> Int64Array:
+    """A number for each rank that it shares with its peers, in the step in which most ranks have some; shape (ranks,).
+
+    Of its first recorded step a rank may lack what was launched before.
+
+    Args:
+        label: Of each row, which ranks share that are peers in its step, shape (rows,).
+        member: The rank of each row, shape (rows,).
+        place: Place of each row's step among the steps, shape (rows,).
+        seen: In which steps a rank has peers, shape (ranks, steps).
+    """
+    # A rank without rows in that step is nobody's peer.
+    found = -1 - np.arange(len(seen), dtype=np.int64)
+    if len(label):
+        best = np.flatnonzero(place == int(seen.sum(axis=0).argmax()))
+        found[member[best]] = label[best]
+    return found
 
 
 def _what(table: Table, stage: Int64Array) -> Int64Array:
