@@ -14,19 +14,19 @@ _FENCE = "```"
 _ITEM = re.compile(r"(?:[-*]|\d+[.)]) ")
 
 
-def markdown(text: str, width: int) -> Content:
-    """Headings, paragraphs, lists and code at a width in cells."""
-    return Content("\n").join(_blocks(text.splitlines(), max(width, 1)))
+def markdown(text: str, width: int, shift: int | None = None) -> Content:
+    """Headings, paragraphs, lists and code at a width in cells; `shift` as for `code_block`."""
+    return Content("\n").join(_blocks(text.splitlines(), max(width, 1), shift))
 
 
-def _blocks(lines: list[str], width: int) -> Iterator[Content]:
+def _blocks(lines: list[str], width: int, shift: int | None) -> Iterator[Content]:
     paragraph: list[str] = []
     code: list[str] | None = None
     language = ""
     for one in [*lines, ""]:
         if code is not None:
             if one.startswith(_FENCE):
-                yield from code_block("\n".join(code), language, width)
+                yield from code_block("\n".join(code), language, width, shift)
                 code = None
             else:
                 code.append(one)
@@ -45,7 +45,7 @@ def _blocks(lines: list[str], width: int) -> Iterator[Content]:
         else:
             yield prose(one)
     if code:
-        yield from code_block("\n".join(code), language, width)
+        yield from code_block("\n".join(code), language, width, shift)
 
 
 def _continues(one: str, paragraph: list[str]) -> bool:

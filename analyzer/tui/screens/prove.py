@@ -47,12 +47,12 @@ class ProvePage(TextPage):
         proof = self._proof
         lines = [self._step(1, "Change", "E opens it" if proof.place else "", "c copies it")]
         lines += [Content.styled(proof.place, "underline $body")] if proof.place else []
-        lines += [*fix_lines(self._finding.fix[0], width), Content("")] if self._finding.fix else []
+        lines += [*fix_lines(self._finding.fix[0], width, self.shift), Content("")] if self._finding.fix else []
         lines.append(self._step(2, "Record again", "r copies it" if proof.record else ""))
-        lines += code_block(proof.record, "shell", width) if proof.record else []
+        lines += code_block(proof.record, "shell", width, self.shift) if proof.record else []
         lines += [*prose(proof.record_note, "$quiet").wrap(width), Content("")]
         lines.append(self._step(3, "Compare", "o copies it"))
-        lines += code_block(proof.compare, "shell", width)
+        lines += code_block(proof.compare, "shell", width, self.shift)
         lines += prose(proof.expected, "$quiet").wrap(width)
         lines += [*prose(self._finding.verify).wrap(width), Content("")]
         return Content("\n").join(lines)

@@ -40,7 +40,7 @@ class RulePage(TextPage):
         advice = self._advice()
         parts += [heading(advice)] if advice else []
         body = (
-            markdown(self._page, width)
+            markdown(self._page, width, self.shift)
             if self._page
             else Content.styled("This rule's page is not installed.", "$quiet")
         )
