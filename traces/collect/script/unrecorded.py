@@ -18,8 +18,9 @@ _BESIDE = "let it write relative to the folder it is started in, or leave saving
 # What the hook counts, by what a person calls it.
 _COUNTED = {"loader": "batch", "backward": "backward pass", "optimizer": "optimizer step"}
 # Runs wherever torch does: the environment of the script need not have this program.
+_AS_IT_TRAINS = "run it as it trains (`--help`, or a dry run, trains nothing)"
 _BY_HAND = (
-    "run it as it trains (`--help`, or a dry run, trains nothing); or "
+    f"{_AS_IT_TRAINS}; or "
     'mark the steps in the script: `with torch.profiler.profile(on_trace_ready=lambda p: p.export_chrome_trace("trace.json"), '
     "schedule=torch.profiler.schedule(wait=10, warmup=3, active=6, repeat=1)) as p:` around the loop, `p.step()` at each step's end"
 )
@@ -60,13 +61,20 @@ def explain(config: ScriptConfig, folder: Path, said: list[dict[str, Any]], stat
     if not steps and not _counted(said):
         return (
             "no loop was found: no optimizer stepped, nothing ran backward, no DataLoader gave a batch, no model was called",
-            _BY_HAND,
+            # Where it is guarded a profiler of the script's own would be the next thing to be refused.
+            _BY_HAND if config.guarded is None else _AS_IT_TRAINS,
         )
     least = window_of(config.active).least
     return (
         f"the script ended after {done}; a recording needs {config.wait + config.warmup + least} steps "
         f"(wait {config.wait} + warmup {config.warmup} + active {least})",
-        "let it run longer, or use a smaller --wait, --warmup or --active",
+        # Nor can who runs it guarded choose how much is recorded.
+        "let it run longer"
+        + (
+            ", or use a smaller --wait, --warmup or --active"
+            if config.guarded is None
+            else ": more epochs, or more data"
+        ),
     )
 
 

@@ -1,5 +1,6 @@
 """Why nothing was recorded: in the words of what was seen, with a remedy that works where the script runs."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,15 @@ def test_the_code_that_is_suggested_needs_nothing_but_torch(tmp_path: Path) -> N
     assert fix.startswith("run it as it trains (`--help`")
     assert "torch.profiler" in fix
     assert "traces." not in fix
+
+
+@pytest.mark.parametrize("said", [_said("", 0), _said("optimizer", 3, backward=3)])
+def test_where_the_script_is_only_tried_no_remedy_is_refused_next(tmp_path: Path, said: list[dict[str, Any]]) -> None:
+    """`advisor tune` has no --wait, and refuses a script with a profiler of its own: both were advised."""
+    _, fix = explain(replace(CONFIG, guarded=60.0), tmp_path, said, 0)
+    assert "--wait" not in fix
+    assert "profiler" not in fix
+    assert fix.startswith(("let it run longer: more epochs", "run it as it trains"))
 
 
 def test_a_failure_comes_first(tmp_path: Path) -> None:
