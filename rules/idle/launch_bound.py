@@ -47,6 +47,7 @@ for batch, target in loader:
    compiled model: fewer of them, block by block. Convolutions: a library that chooses or builds kernels, for sizes not seen yet.
 5. With DistributedDataParallel and batch normalisation `broadcast_buffers=False`: before each forward pass DDP else copies the
    running statistics from rank 0, layer by layer.
+6. Weight norm of a model that is only run: fold it once (`remove_parametrizations`), its weights never change.
 
 ## Expected gain
 At most the idle time in dispatch, and other idle time as much as dispatch took beside a busy device. CUDA graphs come near to it;

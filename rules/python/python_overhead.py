@@ -35,7 +35,7 @@ for image, target in DataLoader(ImageDataset(samples), batch_size=64, num_worker
 
 ## Fix
 1. Where stacks tell which function it is and what it calls: move it out of the loop, vectorise it, or do it in the loader's
-   workers. A list of arrays that is made a tensor: one array first.
+   workers. A list of arrays that is made a tensor: one array first. Where DDP lists buffers: `broadcast_buffers=False`.
 2. Where they do not, the ops before and after the time narrow it down; record one or two steps with `with_stack=True` to learn the
    line, and believe the plain trace for how much.
 3. Where the host was blocked before in a copy of values that the code looks at: look at them one step late.

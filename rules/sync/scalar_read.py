@@ -36,6 +36,7 @@ print(total.item())
 2. Choose with `torch.where` instead of `if tensor:`; clamp instead of comparing.
 3. Metrics: update on the device, compute at the end of the epoch.
 4. Where the value is needed each step, read the previous step's: a copy into pinned memory with `non_blocking=True` and an event.
+5. What an op of an extension reads itself is mostly the size of its result: state it (`dim_size`, `num_segments`).
 
 ## Expected gain
 At most the device's idle time from the reads on, never more than the reads lasted, up to the next call that waits for another
