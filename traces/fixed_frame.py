@@ -17,8 +17,8 @@ class FixedFrame(pd.DataFrame):
     """
 
     @property
-    def _constructor(self) -> type[pd.DataFrame]:
-        return pd.DataFrame
+    def _constructor(self) -> Callable[..., pd.DataFrame]:
+        return _frame
 
     @property
     def _constructor_sliced(self) -> Callable[..., pd.Series[Any]]:
@@ -37,6 +37,13 @@ class FixedFrame(pd.DataFrame):
         """Sets a column, and forgets what was made of it."""
         self.__dict__.pop("_made", None)
         super().__setitem__(key, value)
+
+
+def _frame(data: Any = None, *arguments: Any, **named: Any) -> pd.DataFrame:
+    """A plain frame: pandas hands over the one it has just made of rows, to have one of another class made of it."""
+    if type(data) is pd.DataFrame and not arguments and not named:
+        return data
+    return pd.DataFrame(data, *arguments, **named)
 
 
 def _series(data: Any = None, *arguments: Any, **named: Any) -> pd.Series[Any]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _EMPTY: Int64Array = np.empty(0, dtype=np.int64)
+_EMPTY.setflags(write=False)
 
 
 class IntervalSet:
@@ -37,6 +38,9 @@ class IntervalSet:
     def __init__(self, start_ns: npt.ArrayLike = _EMPTY, end_ns: npt.ArrayLike = _EMPTY) -> None:
         start = np.asarray(start_ns, dtype=np.int64)
         end = np.asarray(end_ns, dtype=np.int64)
+        if not len(start) and not len(end):
+            self.start_ns = self.end_ns = _EMPTY
+            return
         keep = end > start
         if not keep.all():
             start, end = start[keep], end[keep]
@@ -102,7 +106,7 @@ class IntervalSet:
     @property
     def total_ns(self) -> int:
         """Length of all intervals together."""
-        return int((self.end_ns - self.start_ns).sum())
+        return int((self.end_ns - self.start_ns).sum()) if self else 0
 
     def __len__(self) -> int:
         return len(self.start_ns)
@@ -208,6 +212,8 @@ class IntervalSet:
         at = np.asarray(at_ns, dtype=np.int64)
         if not self:
             return np.zeros(len(at), dtype=bool)
+        if len(self) == 1:
+            return np.asarray((at >= self.start_ns[0]) & (at < self.end_ns[0]), dtype=np.bool_)
         index = np.searchsorted(self.start_ns, at, side="right") - 1
         inside: npt.NDArray[np.bool_] = (index >= 0) & (at < self.end_ns[np.maximum(index, 0)])
         return inside
@@ -216,6 +222,9 @@ class IntervalSet:
         """Nanoseconds of the set that lie before each moment."""
         if not self:
             return np.zeros(len(at_ns), dtype=np.int64)
+        if len(self) == 1:
+            inside: Int64Array = np.minimum(np.maximum(at_ns, self.start_ns[0]), self.end_ns[0]) - self.start_ns[0]
+            return inside
         length = self.end_ns - self.start_ns
         before = np.cumsum(length)
         before -= length

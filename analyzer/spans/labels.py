@@ -42,10 +42,13 @@ def matching(values: pd.Series[Any], matches: Callable[[str], object]) -> npt.ND
 def is_any(values: pd.Series[Any], *wanted: str) -> npt.NDArray[np.bool_]:
     """Rows of a categorical column whose text is one of these; NA never is. Shape (rows,)."""
     column = cast("pd.Categorical", values.array)
+    vocabulary = column.categories
+    places = [vocabulary.get_loc(text) for text in wanted if text in vocabulary]
     found = np.zeros(len(column), dtype=np.bool_)
-    for text in wanted:
-        if text in column.categories:
-            found |= column.codes == column.categories.get_loc(text)
+    if places:
+        codes = column.codes
+        for place in places:
+            found |= codes == place
     return found
 
 

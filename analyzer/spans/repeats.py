@@ -43,7 +43,8 @@ def repeated_runs(
     count, keys = len(codes), _keys(codes, group)
     taken = np.zeros(count + 1, dtype=np.int64)
     found: list[tuple[Int64Array, Int64Array, Int64Array]] = []
-    for period in range(1, min(max_period, count - 1) + 1):
+    # Of a longer unit there is no room for so many.
+    for period in range(1, min(max_period, count // min_repeats, count - 1) + 1):
         first, repeats = _of_period(keys, period)
         long = repeats >= min_repeats
         first, repeats = first[long], repeats[long]

@@ -202,6 +202,8 @@ def _unranged(device: DeviceFacts, steps: Steps, kernels: KernelFacts, calls: pd
         return {}
     mine, inside = _launched_inside(kernels, calls)
     mine = mine[~inside]
+    if not len(mine):
+        return {}
     frame = kernels.named.frame
     names = frame["name"].to_numpy()[mine]
     said = {name: kind_of_kernel(str(name)) for name in set(names.tolist())}

@@ -89,6 +89,8 @@ def _draws(ops: pd.DataFrame, calls: pd.DataFrame) -> float:
 
 def _inside(ops: pd.DataFrame, thread: int | None, calls: pd.DataFrame) -> pd.DataFrame:
     """Outermost ops of a thread that begin inside a call."""
+    if not len(calls):
+        return ops.iloc[:0]
     spans = IntervalSet.of_rows(calls)
     lane, start, end = (ops[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
     rows = np.flatnonzero(spans.contains(start) & (lane == thread))

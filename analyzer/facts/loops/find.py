@@ -67,15 +67,19 @@ def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:
     """All loops in the used steps, longest first."""
     tree = host.tree
     rows, group, step = _sequence(steps, tree)
-    if not len(rows):
+    # Too few for any loop, with a branch or without.
+    if len(rows) < min(MIN_REPEATS, MIN_VARYING_REPEATS):
         return ()
     codes = codes_of(tree.frame["name"])[rows].astype(np.int64)
     names = distinct_texts(tree.frame["name"])
     runs = repeated_runs(codes, group, min_repeats=MIN_REPEATS)
+    turns = [turn for turn in _TURNS if turn in names]
+    if not len(runs) and not turns:
+        return ()
     runs = pd.concat([runs, shorter_runs(codes, group, runs, min_repeats=MIN_REPEATS)], ignore_index=True)
     runs = runs.sort_values("first", kind="stable", ignore_index=True)
     runs = runs.assign(length=runs["period"] * runs["repeats"], shown=runs["first"], varies=False)
-    for turn in _TURNS:
+    for turn in turns:
         branching = _with_branches(codes, group, names, runs, turn)
         if len(branching):
             runs = pd.concat([runs[~_inside(runs, branching)], branching], ignore_index=True)

@@ -54,7 +54,7 @@ def _totals(trace: Trace) -> Iterator[RecordedTotal]:
     for kind in sorted({*aside["kind"].astype(str).tolist(), *_STREAMS}):
         frame: pd.DataFrame = getattr(trace, kind)
         kept = int(frame["dur_ns"].sum())
-        out = aside["dur_ns"].to_numpy()[is_any(aside["kind"], kind)].tolist()
+        out = aside["dur_ns"].to_numpy()[is_any(aside["kind"], kind)].tolist() if len(aside) else []
         cleaned = _united(frame).total_ns if kind in _STREAMS else kept
         yield RecordedTotal(kind, len(out), _held(kept + sum(out)), cleaned)
 

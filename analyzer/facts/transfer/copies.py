@@ -266,7 +266,7 @@ def blocked_after(steps: Steps, sync: SyncFacts, transfers: Transfers, copies: C
     wanted = every.index.isin(copies.frame.index)
     chosen = np.zeros(len(calls), dtype=bool)
     threads = every["call_thread"].to_numpy(np.int64)
-    for thread in np.unique(threads).tolist():
+    for thread in np.unique(threads).tolist() if len(calls) else ():
         rows = np.flatnonzero(threads == thread)
         ends = every["call_end_ns"].to_numpy(np.int64)[rows]
         order = np.argsort(ends, kind="stable")
