@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.spans.arrays import Int64Array
+from analyzer.spans.arrays import Int64Array, RowArray, narrow
 from analyzer.spans.grouping import numbered
 from traces.ordering import outer_first
 
@@ -20,8 +20,8 @@ class Nesting(msgspec.Struct, frozen=True):
         depth: Number of spans open when this one started; 0 for an outermost span.
     """
 
-    parent: Int64Array
-    depth: Int64Array
+    parent: RowArray
+    depth: RowArray
 
     @property
     def is_root(self) -> npt.NDArray[np.bool_]:
@@ -55,9 +55,13 @@ def nest(thread: npt.ArrayLike, start_ns: npt.ArrayLike, end_ns: npt.ArrayLike) 
     del thread, start, end, start_key, end_key
     # Starts and ends on earlier lanes are as many.
     depth = np.arange(count) - np.searchsorted(np.sort(ends), begins, side="right")
-    parent, depths = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
-    depths[order] = depth
-    parent[order] = order[_enclosing(depth, begins, ends)]
+    around = narrow(order[_enclosing(depth, begins, ends)])
+    del begins, ends
+    nested = narrow(depth)
+    del depth
+    parent, depths = np.empty_like(around), np.empty_like(nested)
+    depths[order] = nested
+    parent[order] = around
     return Nesting(parent, depths)
 
 
@@ -77,7 +81,7 @@ def _enclosing(depth: Int64Array, begins: Int64Array, ends: Int64Array) -> Int64
     return places
 
 
-def own_ns(time_ns: Int64Array, parent: Int64Array) -> Int64Array:
+def own_ns(time_ns: Int64Array, parent: RowArray) -> Int64Array:
     """What each span takes without the spans inside it.
 
     Args:
@@ -102,7 +106,7 @@ def outer_first_per_thread(thread: Int64Array, start_ns: Int64Array, end_ns: Int
     return outer_first(start_key, end_key)
 
 
-def levels(depth: Int64Array) -> list[Int64Array]:
+def levels(depth: RowArray) -> list[Int64Array]:
     """Rows by their depth, outermost first: a parent stands in an earlier array than its children."""
     order = np.argsort(depth, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(depth[order])) + 1) if len(order) else []

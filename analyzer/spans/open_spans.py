@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.spans.arrays import Int64Array
+from analyzer.spans.arrays import Int64Array, RowArray
 from analyzer.spans.nesting import nest, outer_first_per_thread
 
 NONE = -1
@@ -21,7 +21,7 @@ class OpenSpans:
     """
 
     def __init__(
-        self, thread: Int64Array, start_ns: Int64Array, end_ns: Int64Array, parent: Int64Array | None = None
+        self, thread: Int64Array, start_ns: Int64Array, end_ns: Int64Array, parent: RowArray | None = None
     ) -> None:
         self._parent = nest(thread, start_ns, end_ns).parent if parent is None else parent
         # As `nest` has it, a span lasts a nanosecond at least.

@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.device.captures import captured_launches
-from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.arrays import BoolArray, Int64Array, narrow
 from analyzer.spans.columns import present
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import column, is_any, matching
 from analyzer.spans.open_spans import NONE
 from traces.fixed_frame import FixedFrame
+from traces.reader.columns.growing import thrifty
 from traces.reader.names.vocabulary import is_device_wait
 from traces.trace import Trace
 
@@ -59,11 +60,12 @@ def device_work(trace: Trace) -> pd.DataFrame:
     ids, known = (np.concatenate(found) for found in zip(*(_ids(part) for part in parts), strict=True))
     return FixedFrame(
         {
-            **{name: values[order] for name, values in columns.items()},
+            # One device, often one stream: in the memory of one number.
+            **{name: thrifty(values[order]) for name, values in columns.items()},
             "correlation": pd.arrays.IntegerArray(ids[order], ~known[order]),
             "kind": column(kinds[order], _KINDS).array,
             "source": column(np.repeat([0, 1], [len(part) for part in parts])[order], _SOURCES).array,
-            "row": np.concatenate([np.arange(len(part)) for part in parts])[order],
+            "row": narrow(np.concatenate([np.arange(len(part)) for part in parts])[order]),
         },
         copy=False,
     )
@@ -115,15 +117,15 @@ def launches(trace: Trace, work: pd.DataFrame) -> pd.DataFrame:
     return FixedFrame(
         {
             **{name: here[name].array for name in work.columns},
-            "launch_row": row,
+            "launch_row": narrow(row),
             "launch_start_ns": calls["start_ns"].to_numpy()[row],
             "launch_end_ns": ends,
-            "launch_thread": calls["thread"].to_numpy()[row],
+            "launch_thread": thrifty(calls["thread"].to_numpy()[row]),
             "launch_kind": calls["kind"].array[row],
             "shared": sharing[place] > 1,
             "lead_ns": work["start_ns"].to_numpy()[found] - ends,
         },
-        index=found,
+        index=found if here is not work else work.index,
         copy=False,
     )
 

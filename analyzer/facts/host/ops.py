@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.arrays import BoolArray, Int64Array, RowArray, narrow
 from analyzer.spans.labels import matching
 from analyzer.spans.nesting import levels, nest
 from analyzer.spans.open_spans import NONE, OpenSpans
@@ -24,8 +24,8 @@ class OpTree:
     def __init__(self, ops: pd.DataFrame) -> None:
         self.ops = ops
         nesting = nest(ops["thread"].to_numpy(), ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy())
-        self.parent: Int64Array = nesting.parent
-        self.depth: Int64Array = nesting.depth
+        self.parent: RowArray = nesting.parent
+        self.depth: RowArray = nesting.depth
 
     def named(self, matches: Callable[[str], bool]) -> BoolArray:
         """The ops whose name matches; the question is asked once per distinct name. Shape (ops,)."""
@@ -65,9 +65,9 @@ class OpTree:
         return self._open.at(thread, at_ns)
 
     @cached_property
-    def _levels(self) -> list[tuple[Int64Array, Int64Array]]:
+    def _levels(self) -> list[tuple[RowArray, RowArray]]:
         """Rows that are inside another one, by depth, with the row around each."""
-        inner = [rows[self.parent[rows] != rows] for rows in levels(self.depth)]
+        inner = [narrow(rows[self.parent[rows] != rows]) for rows in levels(self.depth)]
         return [(rows, self.parent[rows]) for rows in inner if len(rows)]
 
     @cached_property

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.arrays import BoolArray, Int64Array, RowArray, narrow
 from analyzer.spans.labels import constant, is_any, joined, matching
 from analyzer.spans.nesting import levels, nest
 from traces.fixed_frame import FixedFrame
@@ -22,16 +22,22 @@ class HostTree(msgspec.Struct, frozen=True, dict=True):
 
     Args:
         frame: One row per span: name and kind (categories; of a range or a call, NA for ops), row (position in the frame it
-            comes from), thread, start_ns, end_ns, dur_ns. First the ranges, then the ops, then the calls.
+            comes from), thread, start_ns, end_ns. First the ranges, then the ops, then the calls.
         parent: Row of the enclosing span, or the row itself for an outermost one.
         depth: Number of spans around each.
         sources: Which rows come from `annotations`, `ops` and `runtime`.
     """
 
     frame: pd.DataFrame
-    parent: Int64Array
-    depth: Int64Array
+    parent: RowArray
+    depth: RowArray
     sources: Mapping[str, slice]
+
+    @property
+    def dur_ns(self) -> Int64Array:
+        """How long each span takes; asked seldom, and not kept for millions."""
+        found: Int64Array = self.frame["end_ns"].to_numpy() - self.frame["start_ns"].to_numpy()
+        return found
 
     def named(self, *names: str) -> BoolArray:
         """Rows whose name is one of these."""
@@ -48,9 +54,9 @@ class HostTree(msgspec.Struct, frozen=True, dict=True):
         return mask
 
     @cached_property
-    def _levels(self) -> list[tuple[Int64Array, Int64Array]]:
+    def _levels(self) -> list[tuple[RowArray, RowArray]]:
         """Rows that are inside another one, by depth, with the row around each."""
-        inner = [rows[self.parent[rows] != rows] for rows in levels(self.depth)]
+        inner = [narrow(rows[self.parent[rows] != rows]) for rows in levels(self.depth)]
         return [(rows, self.parent[rows]) for rows in inner if len(rows)]
 
     def outermost(self, mask: BoolArray, rows: Int64Array | None = None) -> Int64Array:
@@ -97,12 +103,12 @@ def host_tree(trace: Trace) -> HostTree:
     frames: dict[str, pd.DataFrame] = {"annotations": ranges, "ops": trace.ops, "runtime": trace.runtime}
     columns = {
         name: np.concatenate([part[name].to_numpy() for part in frames.values()])
-        for name in ("thread", "start_ns", "end_ns", "dur_ns")
+        for name in ("thread", "start_ns", "end_ns")
     }
     frame = FixedFrame(
         {
             **columns,
-            "row": np.concatenate([kept, np.arange(len(trace.ops)), np.arange(len(trace.runtime))]),
+            "row": narrow(np.concatenate([kept, np.arange(len(trace.ops)), np.arange(len(trace.runtime))])),
             "name": joined([part["name"] for part in frames.values()]),
             "kind": joined([ranges["kind"], constant(None, len(trace.ops)), trace.runtime["kind"]]),
         },

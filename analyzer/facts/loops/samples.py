@@ -90,7 +90,7 @@ def usual_leaf_ns(tree: HostTree, spans: IntervalSet) -> float:
     inner = tree.parent != np.arange(len(tree.parent))
     holds[tree.parent[inner]] = True
     wanted = tree.of_source("ops") & ~holds & spans.contains(frame["start_ns"].to_numpy())
-    return usual_ns(codes_of(frame["name"])[wanted].astype(np.int64), frame["dur_ns"].to_numpy(np.int64)[wanted])
+    return usual_ns(codes_of(frame["name"])[wanted].astype(np.int64), tree.dur_ns[wanted])
 
 
 def _any(pattern: re.Pattern[str], names: Sequence[str]) -> bool:

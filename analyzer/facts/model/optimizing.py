@@ -155,8 +155,9 @@ def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts)
     """Measures the optimizer."""
     measure = _Measuring(trace, device, steps, host.tree)
     innermost = measure.innermost_steps
-    columns = ("name", "thread", "start_ns", "end_ns", "dur_ns")
-    spans = FixedFrame({name: measure.tree.frame[name].array[innermost] for name in columns}, copy=False)
+    columns = ("name", "thread", "start_ns", "end_ns")
+    steps_taken = {name: measure.tree.frame[name].array[innermost] for name in columns}
+    spans = FixedFrame({**steps_taken, "dur_ns": measure.tree.dur_ns[innermost]}, copy=False)
     zero = measure.range_of("zero_grad")
     in_zero = measure.tree.under(zero)
     fills = measure.tree.named("aten::zero_", "aten::fill_") & measure.topmost_ops

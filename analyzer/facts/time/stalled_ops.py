@@ -74,7 +74,7 @@ def stalled_ops(steps: Steps, host: HostFacts, least_ns: int = SILENCE_NS) -> St
     # Inside a function of the user's, whose name is its class, Python runs.
     mine = tree.matching("aten::|mkldnn") & tree.of_source("ops") & (frame["thread"].to_numpy() == host.main_thread)
     rows = np.flatnonzero(mine & steps.host_window.contains(start))
-    dur = own_ns(frame["dur_ns"].to_numpy(np.int64), tree.parent)[rows]
+    dur = own_ns(tree.dur_ns, tree.parent)[rows]
     usual = at_their_place(steps, frame, rows, dur)
     more = dur - usual.median_ns
     long = usual.often & (more >= np.maximum(least_ns, (_MORE - 1) * usual.median_ns))
