@@ -86,7 +86,7 @@ def method(tuning: Tuning) -> Iterator[str]:
             f"Each run is a fresh process: {tuning.warmup} steps pass, {count(tuning.steps, 'step')} are timed without the "
             f"profiler; runs with and without the change take turns."
         )
-        yield f"Two turns tell a gain of {share(tuning.noise_ratio)} from nothing here; a change that promises less is not run."
+        yield f"Two turns tell a gain of {share(tuning.noise_ratio)} from nothing here; a change that can bring less is not run."
         yield "Time in which other programs had the core is left out where the script itself computes on one thread."
     if tuning.together is not None:
         kind = savings.word(tuning.together.promised_kind)

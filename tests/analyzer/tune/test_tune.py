@@ -427,6 +427,7 @@ def test_an_estimate_is_promised_as_its_card_says_and_tried_up_to_what_pairs_bro
     reason = trial(tuning, "collector").reason
     assert "25.0 % of the step that it may bring where more comes than the 20.0 % promised" in reason
     assert "below the noise" in reason
+    assert "a change that can bring less is not run" in text.render(tuning), "not one that promises less"
     # What only a change of the program brings is an estimate as well.
     other = msgspec.structs.replace(analysis.findings[0], rule="PY002")
     tuning, _ = tuned(
