@@ -8,7 +8,8 @@ Hundreds of tiny ops are dispatched for one number. The device waits for the hos
 
 ## How it is measured
 Runs of at least four repetitions of a short sequence with `aten::linalg_vector_norm` or `aten::norm` in it, outside loader and
-optimizer. The cost is the device-idle time inside the runs; on a CPU-only trace their time. The saving is that times `1 - 1/n` for
+optimizer, without pauses of a millisecond or more between their ops, in which the program does something else (a log is written).
+The cost is the device-idle time inside the runs; on a CPU-only trace their time. The saving is that times `1 - 1/n` for
 n norms a step. Unit: nanoseconds.
 
 ## Example

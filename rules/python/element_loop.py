@@ -43,9 +43,9 @@ At most what all repetitions but one cost.
 
 ## When it is wrong
 Recurrent networks and decoding need the previous step's result: sequences that hold a layer's op (matrix product, convolution, RNN
-cell, attention, normalisation) are left to PY006, which knows recurrent cells, or not reported. A recursion without layers (a
-sum over paths, a filter) looks like a loop over samples, and stays a loop: compile it. Loops inside one op or inside a compiled
-function are not the program's.
+cell, attention, normalisation) are left to PY006, which knows recurrent cells, or not reported. The product of two vectors (a
+matmul that calls `aten::dot`) is one element, and no layer. A recursion without layers (a sum over paths, a filter) looks like a
+loop over samples, and stays a loop: compile it. Loops inside one op or inside a compiled function are not the program's.
 
 ## Thresholds
 - `min_ratio`: share of the used steps that the loop takes on the host from which the rule fires.
@@ -68,6 +68,8 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.place import location, named
 from rules.python.judging import evidence, line_of, saving_of, what
+from rules.python.pairs import PAIRS, of_pairs
+from rules.python.parts_copied import PUT_TOGETHER, TAKEN_APART, of_parts
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -205,6 +207,8 @@ def _waits(facts: Facts, loop: Loop) -> int:
 
 def _fix(facts: Facts, loop: Loop) -> tuple[Advice, ...]:
     waiting = (_ONE_COPY,) if _waits(facts, loop) else ()
+    if of_pairs(loop):
+        return (*waiting, PAIRS, _whole_tensor(loop))
     return (*waiting, *_at_once(loop))
 
 
@@ -230,8 +234,8 @@ def _at_once(loop: Loop) -> tuple[Advice, ...]:
     if "aten::item" in loop.unit:
         # What Python decides with a value that it has read is nothing that vmap takes, or that a compiled function holds.
         return (_READ_ONCE, _whole_tensor(loop))
-    if set(loop.unit) <= _PARTS_COPIED and "aten::copy_" in loop.unit:
-        return (_TAKEN_APART, _PUT_TOGETHER)
+    if of_parts(loop):
+        return (TAKEN_APART, PUT_TOGETHER)
     if any(name in names for name in ("copy_", "fill_", "index_put_")):
         return (
             Advice(
@@ -256,22 +260,6 @@ def _at_once(loop: Loop) -> tuple[Advice, ...]:
     )
 
 
-# A part is taken, its shape changed, and it is copied: to or from a tensor of its own.
-_PARTS_COPIED = frozenset(
-    f"aten::{name}" for name in ("slice", "narrow", "select", "view", "reshape", "view_as", "copy_")
-)
-_TAKEN_APART = Advice(
-    "diff",
-    "-for part, tensor in zip(flat.split(sizes), tensors):\n-    tensor.copy_(part.view_as(tensor))\n"
-    "+parts = [part.view_as(tensor) for part, tensor in zip(flat.split(sizes), tensors)]\n+torch._foreach_copy_(tensors, parts)",
-    "Where one flat tensor is taken apart, as gradients or weights are: all copies in a few launches. Or let the tensors be views "
-    "of the flat one, and copy nothing.",
-)
-_PUT_TOGETHER = Advice(
-    "diff",
-    "-for i, row in enumerate(rows):\n-    t[i] = row\n+t[: len(rows)] = torch.stack(rows)",
-    "Where tensors are written into one: put together at once.",
-)
 # What vmap has no rule for, and a compiled function breaks at: ops of an extension's own, and results whose size depends on values.
 _NOT_BATCHED = re.compile(r"(?!aten::)|aten::(?:nonzero|masked_select|_?unique|unique_dim|is_nonzero|equal|bincount)")
 _ALL_CLASSES = Advice(

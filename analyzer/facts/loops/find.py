@@ -17,10 +17,12 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.tree import HostTree
 from analyzer.facts.loops.backward import BackwardTimes
 from analyzer.facts.loops.loop import Loop
+from analyzer.facts.loops.products import of_two_vectors
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
+from analyzer.spans.pauses import long_pauses
 from analyzer.spans.repeats import canonical, repeated_runs, shorter_runs, varying_runs
 from analyzer.spans.usual import usual_ns
 from traces.trace import Trace
@@ -48,9 +50,6 @@ LAYER = re.compile(
     # A compiled part of a model, run as one op (Torch-TensorRT, AOTInductor, Neuron).
     r"|(?:tensorrt|trt|neuron|aoti\w*)::\w*(?:execute|engine|forward|run)\w*$"
 )
-# So long no op is called from Python for lack of speed: calling one takes some microseconds, a tenth of a millisecond through
-# tensor subclasses. What the program does meanwhile (an image decoded, a file read) is work of its own.
-_PAUSE_NS = 1_000_000
 # An op of the backward pass under the engine, or of what DDP does with each gradient: both loops are the library's own, in C++.
 _ENGINE = re.compile(r"(?:autograd|torch\.distributed\.ddp\.reducer)::")
 _BACKWARD_FUNCTION = re.compile(r"\w*Backward\d*$")
@@ -72,6 +71,7 @@ def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:
         return ()
     codes = codes_of(tree.frame["name"])[rows].astype(np.int64)
     names = distinct_texts(tree.frame["name"])
+    layers = matching(tree.frame["name"], LAYER.match) & tree.of_source("ops") & ~of_two_vectors(tree)
     runs = repeated_runs(codes, group, min_repeats=MIN_REPEATS)
     turns = [turn for turn in _TURNS if turn in names]
     if not len(runs) and not turns:
@@ -80,7 +80,7 @@ def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:
     runs = runs.sort_values("first", kind="stable", ignore_index=True)
     runs = runs.assign(length=runs["period"] * runs["repeats"], shown=runs["first"], varies=False)
     for turn in turns:
-        branching = _with_branches(codes, group, names, runs, turn)
+        branching = _with_branches(codes, group, names, runs, turn, layers[rows])
         if len(branching):
             runs = pd.concat([runs[~_inside(runs, branching)], branching], ignore_index=True)
     if not len(runs):
@@ -91,17 +91,18 @@ def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:
         of_unit.setdefault(_key(codes, run), []).append(place)
     backward = BackwardTimes(trace, steps, tree)
     start, end = (tree.frame[name].to_numpy()[rows] for name in ("start_ns", "end_ns"))
+    layer_starts = tree.frame["start_ns"].to_numpy()[layers]
     first, last = runs["first"].to_numpy(), (runs["first"] + runs["length"] - 1).to_numpy()
 
     def phase_of(place: int) -> str:
-        return _phase(trace, steps, backward.starts, int(start[first[place]]), int(end[last[place]]))
+        return _phase(layer_starts, steps, backward.starts, int(start[first[place]]), int(end[last[place]]))
 
     loops = []
     for phase, places in _joined(codes, runs, names, of_unit, phase_of):
         mine = runs.iloc[places]
         texts = tuple(names[code] for code in _as_written(codes, mine))
         if not any(_ENGINE.match(text) for text in texts):
-            loops.append(_loop(steps, tree, rows, mine, texts, phase, backward, names, codes))
+            loops.append(_loop(steps, tree, rows, mine, texts, phase, backward, names, codes, layers[rows]))
     return tuple(sorted(loops, key=lambda loop: (-loop.spans.total_ns, loop.unit)))
 
 
@@ -150,17 +151,17 @@ def _as_written(codes: Int64Array, runs: pd.DataFrame) -> list[int]:
 
 
 def _with_branches(
-    codes: Int64Array, group: Int64Array, names: list[str], runs: pd.DataFrame, turn: str
+    codes: Int64Array, group: Int64Array, names: list[str], runs: pd.DataFrame, turn: str, layers: BoolArray
 ) -> pd.DataFrame:
     """Loops through a tensor whose turns differ by a branch, beside the runs found already; none that hold a layer's op."""
     begins = np.array([name == turn for name in names], dtype=bool)[codes]
     found = varying_runs(codes, group, begins, min_repeats=MIN_VARYING_REPEATS)
-    others = np.array([LAYER.match(name) is not None or _ENGINE.match(name) is not None for name in names], dtype=bool)
+    others = layers | np.array([_ENGINE.match(name) is not None for name in names], dtype=bool)[codes]
     edges = np.zeros(len(codes) + 1, dtype=np.int64)
     np.add.at(edges, runs["first"].to_numpy(), 1)
     np.add.at(edges, (runs["first"] + runs["length"]).to_numpy(), -1)
     known = np.cumsum(edges)[:-1] > 0
-    before = np.concatenate([[0], np.cumsum(known | others[codes] * len(codes))])
+    before = np.concatenate([[0], np.cumsum(known | others * len(codes))])
     first, length = found["first"].to_numpy(), found["length"].to_numpy()
     mine: pd.DataFrame = found[before[first + length] - before[first] <= length // 2].assign(varies=True)
     return mine
@@ -220,6 +221,7 @@ def _loop(
     backward: BackwardTimes,
     names: list[str],
     codes: Int64Array,
+    layers: BoolArray,
 ) -> Loop:
     first = runs["first"].to_numpy()
     length = runs["length"].to_numpy()
@@ -239,7 +241,7 @@ def _loop(
         unit=unit,
         in_some_turns=some,
         indexed=_takes_elements(unit + some) or any(_SPLITTING.match(text) for text in split),
-        of_layers=any(LAYER.match(text) for text in unit),
+        of_layers=bool(layers[position].any()),
         phase=phase,
         repeats=int(runs["repeats"].sum()),
         runs=len(runs),
@@ -249,23 +251,17 @@ def _loop(
         backward=backward.of(members, run),
         ops=len(members),
         op_ns=int((end[members] - start[members]).sum()),
-        pauses=_pauses(start[members], end[members], run) & steps.window,
+        pauses=long_pauses(start[rows], end[rows], first, length) & steps.window,
         usual_op_ns=usual_ns(codes[position], end[members] - start[members]),
         varies=varies,
     )
-
-
-def _pauses(start: Int64Array, end: Int64Array, run: Int64Array) -> IntervalSet:
-    """Where between two ops of a run nothing of it begins for long."""
-    long = (run[1:] == run[:-1]) & (start[1:] - end[:-1] > _PAUSE_NS)
-    return IntervalSet(end[:-1][long], start[1:][long])
 
 
 def _takes_elements(unit: tuple[str, ...]) -> bool:
     return any(_INDEXING.match(text) for text in unit) and not all(_ROWS.match(text) for text in unit)
 
 
-def _phase(trace: Trace, steps: Steps, backward_starts: Int64Array, start_ns: int, end_ns: int) -> str:
+def _phase(layers: Int64Array, steps: Steps, backward_starts: Int64Array, start_ns: int, end_ns: int) -> str:
     """Where in its step a run lies."""
     used = steps.used
     index = int(np.searchsorted(used["host_start_ns"].to_numpy(), start_ns, side="right")) - 1
@@ -275,8 +271,6 @@ def _phase(trace: Trace, steps: Steps, backward_starts: Int64Array, start_ns: in
         return "step"
     if start_ns >= nodes[0]:
         return "after"
-    ops = trace.ops
-    layers = ops["start_ns"].to_numpy()[matching(ops["name"], LAYER.match)]
     layers = layers[(layers >= begin) & (layers < nodes[0])]
     if len(layers) and end_ns <= layers.min():
         return "before"

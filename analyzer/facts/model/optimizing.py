@@ -20,6 +20,7 @@ from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import numbered, sums_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
+from analyzer.spans.pauses import long_pauses
 from analyzer.spans.repeats import repeated_runs
 from traces.fixed_frame import FixedFrame
 from traces.trace import Trace
@@ -54,7 +55,7 @@ class Optimizing(msgspec.Struct, frozen=True):
         zero_time: Time inside `Optimizer.zero_grad` spans.
         fills: Fills of gradients with zero inside them, over all used steps.
         fill_kernel_ns: Device time of these fills.
-        clipping: Time of runs of norms, one per gradient, outside the spans.
+        clipping: Time of runs of norms, one per gradient, outside the spans; pauses between them are other work.
         norms: How many norms are in those runs, over all used steps.
         zero_runs: Fills of gradients in a row outside any zero_grad span (`model.zero_grad()` leaves no range).
         products: Kernels that multiply matrices launched inside the spans, over all used steps.
@@ -279,14 +280,12 @@ def _norms(measure: _Measuring) -> tuple[IntervalSet, int]:
     mine &= reshaped[first + length] - reshaped[first] < runs["repeats"].to_numpy()
     first, length = first[mine], length[mine]
     spans = IntervalSet(measure.start[top[first]], measure.end[top[first + length - 1]]) & measure.steps.window
+    spans -= long_pauses(measure.start[top], measure.end[top], first, length)
     return spans, int((spans.contains(measure.start[rows])).sum())
 
 
 def _zero_runs(measure: _Measuring, known: BoolArray) -> IntervalSet:
-    """Ten or more `aten::zero_` in a row outside the optimizer's ranges, and nothing launched between them.
-
-    What is zeroed for a kernel that an extension launches behind each, as Triton's autotuner does, is no row of gradients.
-    """
+    """Ten or more `aten::zero_` in a row outside the optimizer's ranges, and nothing launched between them."""
     zeroing = measure.tree.named("aten::zero_")
     rows = np.flatnonzero(measure.topmost_ops & measure.inside & ~known)
     if not zeroing[rows].any():
@@ -295,6 +294,7 @@ def _zero_runs(measure: _Measuring, known: BoolArray) -> IntervalSet:
     runs = measure.runs(rows, 10)
     runs = runs[(runs["period"] <= 2).to_numpy() & zeroing[rows][runs["first"].to_numpy()]] if len(runs) else runs
     first, length = runs["first"].to_numpy(), (runs["period"] * runs["repeats"]).to_numpy()
+    # What is zeroed for a kernel that an extension launches behind each, as Triton's autotuner does, is no row of gradients.
     alone = ~launches_beside(measure.device.launched, measure.tree.frame.iloc[rows], first, length)
     first, length = first[alone], length[alone]
     return IntervalSet(measure.start[rows[first]], measure.end[rows[first + length - 1]]) & measure.steps.window
