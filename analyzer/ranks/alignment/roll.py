@@ -89,11 +89,11 @@ def _runs(summaries: Sequence[RankSummary]) -> dict[int, tuple[int, int, int]]:
         else:
             runs.append([one])
             until = end
-    return {
-        id(one): (len({each.rank for each in run}), min(len(each.steps) for each in run), place)
+    good = [
+        (len({each.rank for each in run}), min(len(each.steps) for each in run), place)
         for place, run in enumerate(runs)
-        for one in run
-    }
+    ]
+    return {id(one): said for said, run in zip(good, runs, strict=True) for one in run}
 
 
 def _begins_ns(one: RankSummary) -> int:

@@ -88,16 +88,7 @@ def links(table: Table, matched: Matched, found: Arrivals) -> Links:
     if not len(frame):
         return Links((), (), ideal, None, ideal, 0.0)
     median = frame.groupby([*_PLACE, "members", "hosts"], sort=False)["rate"].agg(["median", "size"]).reset_index()
-    median["peers"], median["like"] = np.nan, np.nan
-    for _, rows in median.groupby(_EQUAL, sort=False).indices.items():
-        rates = median["median"].to_numpy()[rows]
-        for place, row in enumerate(rows):
-            if len(rows) > _EQUAL_GROUPS:
-                median.loc[median.index[row], "peers"] = float(np.median(np.delete(rates, place)))
-                # Where most are slow the median is: two that are faster say that something differs.
-                median.loc[median.index[row], "like"] = float(np.sort(rates)[-2])
-            elif len(rows) == _EQUAL_GROUPS:
-                median.loc[median.index[row], "like"] = float(rates[1 - place])
+    median["peers"], median["like"] = _rates_of_equals(median)
     median["busy"] = median["bytes"] * median["size"] / median["median"]
     weighs = (median["size"] >= _TIMES) & (median["bytes"] >= _LEAST_BYTES)
     median["slow"] = (weighs & (median["median"] < SLOW_RATIO * median["peers"])).to_numpy(dtype=bool)
@@ -114,6 +105,24 @@ def links(table: Table, matched: Matched, found: Arrivals) -> Links:
         alike_ns=_sped_up(ideal, frame, unlike.to_dict("records"), "like"),
         uncompared_ns=_uncompared(table, matched, found, frame, median[weighs & median["peers"].notna()]),
     )
+
+
+def _rates_of_equals(median: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
+    """What the equals of each place move in the median, and the second fastest or other one of them, shape (places,).
+
+    NaN where there are too few.
+    """
+    peers, like = np.full(len(median), np.nan), np.full(len(median), np.nan)
+    every = median["median"].to_numpy(dtype=np.float64)
+    for _, rows in median.groupby(_EQUAL, sort=False).indices.items():
+        rates = every[rows]
+        if len(rows) > _EQUAL_GROUPS:
+            peers[rows] = [float(np.median(np.delete(rates, place))) for place in range(len(rows))]
+            # Where most are slow the median is: two that are faster say that something differs.
+            like[rows] = np.sort(rates)[-2]
+        elif len(rows) == _EQUAL_GROUPS:
+            like[rows] = rates[::-1]
+    return peers, like
 
 
 def _unlike(table: Table, median: pd.DataFrame, unlike: pd.DataFrame) -> Unlike | None:
