@@ -21,7 +21,7 @@ _NO_MEMORY_WORDS = (
     "out of memory",
 )
 # Below this the numeric libraries end the process from inside, with exit code 1 and no word of what asked for them.
-_LEAST_BYTES = 240 << 20
+LEAST_BYTES = 240 << 20
 
 
 def check_limit_of_memory() -> None:
@@ -31,9 +31,9 @@ def check_limit_of_memory() -> None:
         UnreadableTraceError: It may.
     """
     most = _limit_bytes()
-    if most is not None and most < _LEAST_BYTES:
+    if most is not None and most < LEAST_BYTES:
         raise UnreadableTraceError(
-            f"{_LEAST_BYTES >> 20} MB of memory are needed to begin",
+            f"{LEAST_BYTES >> 20} MB of memory are needed to begin",
             where=f"this process may have {most >> 20} MB",
             why="a limit is set, as by `ulimit -v`",
             fix="raise it: `ulimit -v unlimited`",
