@@ -14,7 +14,6 @@ All times are microseconds, as in the file format. Every method returns the buil
 from __future__ import annotations
 
 import atexit
-import json
 import shutil
 import tempfile
 from functools import cache, lru_cache
@@ -23,6 +22,7 @@ from typing import Any
 
 import msgspec
 
+from building.json_text import json_text
 from traces.fixed_frame import FixedFrame
 from traces.reader.read import read
 from traces.schema import SCHEMA
@@ -208,7 +208,7 @@ class TraceBuilder:
 
     def write(self, path: Path) -> Path:
         """Writes the file as plain JSON."""
-        path.write_text(json.dumps(self.document()))
+        path.write_text(json_text(self.document()))
         return path
 
     def trace(self) -> Trace:
@@ -218,7 +218,7 @@ class TraceBuilder:
 
     def content(self) -> str:
         """The whole file as text: what tells worlds apart."""
-        return json.dumps(self.document())
+        return json_text(self.document())
 
     def _identity(self) -> int:
         self._next_id += 1
