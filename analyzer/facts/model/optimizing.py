@@ -187,14 +187,17 @@ def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts)
         clipping=clipping,
         norms=norms,
         zero_runs=_zero_runs(measure, in_zero | measure.in_steps),
-        products=int(_multiplies(measure)[measure.device.launched["row"].to_numpy()[kernels]].sum()),
+        products=_products(trace, device.launched["row"].to_numpy()[kernels]),
         launch_calls=int((is_any(measure.tree.frame["kind"], "launch", "graph_launch") & measure.in_steps).sum()),
     )
 
 
-def _multiplies(measure: _Measuring) -> BoolArray:
-    """Which kernels multiply matrices."""
-    return matching(measure.trace.kernels["name"], lambda name: describe(name).family == "gemm")
+def _products(trace: Trace, kernels: Int64Array) -> int:
+    """How many of some kernels multiply matrices; no name but theirs is looked at."""
+    codes, number = np.unique(codes_of(trace.kernels["name"])[kernels], return_counts=True)
+    known = distinct_texts(trace.kernels["name"])
+    named = zip(codes.tolist(), number.tolist(), strict=True)
+    return sum(many for code, many in named if code >= 0 and describe(known[code]).family == "gemm")
 
 
 def _time(measure: _Measuring, mask: BoolArray) -> IntervalSet:
@@ -251,10 +254,10 @@ def _parameters(measure: _Measuring, spans: pd.DataFrame) -> tuple[int, float]:
     return int(repeats[typical][0]), float(ops[typical].sum() / repeats[typical].sum())
 
 
-# Between norms of parts of tensors: rows are made of each, as those of samples whose gradients are clipped one by one.
-_RESHAPED = r"aten::(?:reshape|view|_reshape_alias)$"
-# Ops of layers that have weights.
+# What stands between norms that are none of gradients: layers, of whose weights they are, as spectral norm takes them, or tensors
+# made of rows, of each of which they are, as of a sample's gradient: no call takes those of all tensors at once.
 _LAYER = r"aten::(?:conv\w*|_convolution|linear|addmm|b?mm|mv|matmul|embedding|lstm|gru)$"
+_RESHAPED = r"aten::(?:reshape|view|_reshape_alias)$"
 
 
 def _norms(measure: _Measuring) -> tuple[IntervalSet, int]:
@@ -272,12 +275,9 @@ def _norms(measure: _Measuring) -> tuple[IntervalSet, int]:
     first, length = runs["first"].to_numpy(), (runs["period"] * runs["repeats"]).to_numpy()
     before = np.concatenate([[0], np.cumsum(np.isin(top, rows))])
     mine = before[first + length] - before[first] >= runs["repeats"].to_numpy()
-    # Norms with a layer between each two are of its weights, as spectral norm takes them: no gradients.
-    layers = np.concatenate([[0], np.cumsum(measure.tree.matching(_LAYER)[top])])
-    mine &= layers[first + length] - layers[first] < runs["repeats"].to_numpy()
-    # Those of rows give a number for each row: no call takes them of all tensors at once.
-    reshaped = np.concatenate([[0], np.cumsum(measure.tree.matching(_RESHAPED)[top])])
-    mine &= reshaped[first + length] - reshaped[first] < runs["repeats"].to_numpy()
+    for other in (_LAYER, _RESHAPED):
+        between = np.concatenate([[0], np.cumsum(measure.tree.matching(other)[top])])
+        mine &= between[first + length] - between[first] < runs["repeats"].to_numpy()
     first, length = first[mine], length[mine]
     spans = IntervalSet(measure.start[top[first]], measure.end[top[first + length - 1]]) & measure.steps.window
     spans -= long_pauses(measure.start[top], measure.end[top], first, length)
