@@ -68,6 +68,7 @@ APIS = (
     _api(r"scaled_dot_product_attention|attn_implementation=\"sdpa\"", (2, 0)),
     _api(r"torch\.nn\.attention import .*sdpa_kernel|sdpa_kernel\(", (2, 3)),
     _api(r"flex_attention", (2, 5)),
+    _api(r"\bparametrize\b", (1, 9)),  # release notes of 1.9: torch.nn.utils.parametrize
     _api(r"grouped_mm", (2, 10)),
     _api(r"torch\.linalg\.eigh", (1, 8)),  # release notes of 1.8
     _api(r"nonzero_static", (2, 1)),
