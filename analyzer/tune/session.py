@@ -203,13 +203,14 @@ def _not_run(candidate: Candidate, why: str, tried: tuple[TriedValue, ...] = ())
 
 def _too_little(candidate: Candidate, noise: float) -> str:
     """Why a change is not run whose ceiling is below the noise: an estimate's is not what is promised, so both are named."""
-    least, most = f"{noise:.1%}", f"{candidate.ceiling_ratio:.1%}"
-    said = (
-        f"its ceiling, {most} of the step, is below the noise, {least}: no trial could tell it from nothing"
+    most = f"{candidate.ceiling_ratio:.1%}"
+    ceiling = (
+        f"its ceiling, {most} of the step,"
         if candidate.ceiling_ratio <= candidate.promised_ratio
         else f"even its ceiling, the {most} of the step that it may bring where more comes than the {candidate.promised_ratio:.1%} "
-        f"promised, is below the noise, {least}: no trial could tell it from nothing"
+        "promised,"
     )
+    said = f"{ceiling} is below the noise, {noise:.1%}: no trial could tell it from nothing"
     return said.replace("%", " %")
 
 

@@ -208,7 +208,7 @@ class TraceBuilder:
 
     def write(self, path: Path) -> Path:
         """Writes the file as plain JSON."""
-        path.write_text(json_text(self.document()))
+        path.write_text(self.content())
         return path
 
     def trace(self) -> Trace:

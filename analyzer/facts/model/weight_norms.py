@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.labels import is_any
@@ -21,7 +19,5 @@ def weight_norms(trace: Trace, steps: Steps, host: HostFacts) -> int:
         steps: The steps.
         host: What the host's threads do.
     """
-    ops, parent = trace.ops, host.ops.parent
-    found = is_any(ops["name"], *_WEIGHT_NORM)
-    outermost = found & ((parent == np.arange(len(ops))) | ~found[parent])
-    return int((outermost & steps.host_window.contains(ops["start_ns"].to_numpy())).sum())
+    found = host.ops.outermost(is_any(trace.ops["name"], *_WEIGHT_NORM))
+    return int((found & steps.host_window.contains(trace.ops["start_ns"].to_numpy())).sum())

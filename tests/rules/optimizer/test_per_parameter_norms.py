@@ -84,29 +84,26 @@ def test_norms_that_are_each_read_are_logged_and_no_clipping_is_advised(read: bo
     assert (".tolist()" in found.fix[0].code) is read
 
 
-@pytest.mark.parametrize(("between", "state"), [("aten::conv2d", State.NOT_APPLICABLE), ("aten::mul_", State.FIRED)])
-def test_norms_with_a_layer_behind_each_are_of_its_weights(between: str, state: State) -> None:
-    """As spectral norm takes them at each call; gradients that are scaled one by one have no layer between."""
+def in_turns(*ops: tuple[str, float, float]) -> TraceBuilder:
+    """Steps of 100 ms on the CPU that begin with turns of a millisecond, each of some ops: name, when in the turn, how long."""
     builder = TraceBuilder(None)
     for number in range(3):
         at = number * STEP
         builder.step(number, at, STEP)
         for index in range(NORMS):
-            builder.op("aten::linalg_vector_norm", at + index * 1_000, 500)
-            builder.op(between, at + index * 1_000 + 500, 490)
+            for name, after, dur in ops:
+                builder.op(name, at + index * 1_000 + after, dur)
         builder.op("aten::add", at + NORMS * 1_000, STEP - NORMS * 1_000)
-    assert run(RULE, builder).state is state
+    return builder
+
+
+@pytest.mark.parametrize(("between", "state"), [("aten::conv2d", State.NOT_APPLICABLE), ("aten::mul_", State.FIRED)])
+def test_norms_with_a_layer_behind_each_are_of_its_weights(between: str, state: State) -> None:
+    """As spectral norm takes them at each call; gradients that are scaled one by one have no layer between."""
+    assert run(RULE, in_turns(("aten::linalg_vector_norm", 0, 500), (between, 500, 490))).state is state
 
 
 @pytest.mark.parametrize(("before", "state"), [("aten::reshape", State.NOT_APPLICABLE), ("aten::flatten", State.FIRED)])
 def test_norms_of_rows_are_no_norms_of_gradients(before: str, state: State) -> None:
     """Differential privacy clips each sample's gradient: `g.reshape(len(g), -1).norm(dim=-1)`, a number for each sample."""
-    builder = TraceBuilder(None)
-    for number in range(3):
-        at = number * STEP
-        builder.step(number, at, STEP)
-        for index in range(NORMS):
-            builder.op(before, at + index * 1_000, 100)
-            builder.op("aten::linalg_vector_norm", at + index * 1_000 + 110, 800)
-        builder.op("aten::add", at + NORMS * 1_000, STEP - NORMS * 1_000)
-    assert run(RULE, builder).state is state
+    assert run(RULE, in_turns((before, 0, 100), ("aten::linalg_vector_norm", 110, 800))).state is state
