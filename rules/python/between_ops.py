@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.sync.op_gaps import BACKWARD
+from analyzer.facts.sync.op_gaps import BACKWARD, GRADIENT_OF_LOSS
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import share
 from traces.reader.names.vocabulary import annotation_kind, is_backward_node
@@ -58,7 +58,7 @@ def clips(facts: Facts, time: IntervalSet) -> bool:
 
 def _leads_to_update(name: str) -> bool:
     """Whether what begins next is the backward pass, from the gradient of the loss on, or the update behind it."""
-    return name in (BACKWARD, "aten::ones_like") or is_backward_node(name) or annotation_kind(name) == "optimizer_step"
+    return name in (BACKWARD, GRADIENT_OF_LOSS) or is_backward_node(name) or annotation_kind(name) == "optimizer_step"
 
 
 def acts_on_values(facts: Facts, time: IntervalSet) -> bool:

@@ -14,8 +14,9 @@ backward pass the way from one op to the next, up to 100 us, is autograd's own a
 where they fire is taken out: pauses (PY004, ID003, ID005), loops (PY002, PY003, PY006), autotuners (KE011), DDP's search for
 unused parameters (CO006). On a CPU-only trace: time of the step's thread outside ops, in stretches long enough to be more than the
 way from one op to the next. That way is longer on a slow or busy core: `advisor collect` times an empty loop beside the recording,
-and the limit is `min_stretch_ns` times as long as the loop took against a quiet machine (17.5 ns a turn). Unit: nanoseconds, shown
-as a share of the step.
+and the limit is `min_stretch_ns` times as long as the loop took against a quiet machine (17.5 ns a turn). Before the loader, the
+backward pass and the optimizer, where torch runs Python of its own, it is `entry_times` as long. Unit: nanoseconds, shown as a
+share of the step.
 
 ## Example
 Slow:
@@ -54,6 +55,7 @@ the same. A device program whose device was not recorded shows its waits here.
 ## Thresholds
 - `min_ratio`: share of the used steps from which the rule fires.
 - `min_stretch_ns`: on a CPU-only trace, shorter stretches between ops are not counted; longer where the collector's loop was slow.
+- `entry_times`: how many times as long a stretch must be that ends in a range of torch's own.
 - `slow_core_times`: without that loop, the finding must hold with a limit as many times as long.
 - `max_events_per_ms`: Python events a millisecond from which the time of a trace with stacks is mostly the profiler's.
 
@@ -72,10 +74,9 @@ from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules import adapters
 from rules.commands import collect
-from rules.guards import in_guards
 from rules.place import location
 from rules.purpose import by_purpose
-from rules.python import after_reads, called, known_places, sampled
+from rules.python import after_reads, called, caveats, known_places, sampled
 from rules.python.advice import (
     BESIDE,
     CLIPPED_IN_PARTS,
@@ -87,7 +88,7 @@ from rules.python.advice import (
     look,
     move,
 )
-from rules.python.between_ops import MOST, WORTH_A_PLACE, acts_on_values, between, clips, in_backward, in_update
+from rules.python.between_ops import MOST, WORTH_A_PLACE, acts_on_values, between, clips, in_update
 from rules.python.outside_ops import evidence_of
 from rules.python.stretches import (
     caveats_of_the_core,
@@ -118,6 +119,13 @@ META = RuleMeta(
             "in this project's CPU samples nine in ten gaps between ops are below 60 us: interpreter and profiler",
         ),
         Threshold(
+            "entry_times",
+            3,
+            "count",
+            "in recordings of healthy loops on quiet cores half of the ways into the optimizer and the loader take 100 to 120 us, "
+            "one in a hundred 230; from op to op half take 20, one in a hundred 70",
+        ),
+        Threshold(
             "slow_core_times",
             3,
             "count",
@@ -131,14 +139,11 @@ META = RuleMeta(
 )
 # Short stretches that are together as much as a run is bound by: then they are the question, whatever each of them is.
 _MANY_SHORT = 0.2
-# Traces recorded whole launch at most 2 % of their kernels outside ops (measured on 14).
-_WITHOUT_OP_RATIO = 0.2
 
 
 def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Finding | Outcome]:
     """Fires when host code outside ops owns at least `min_ratio` of the used steps."""
-    least = least_ns(facts, limits)
-    time = counted(facts, least, claimed)
+    time = counted(facts, limits, claimed)
     ratio, slow = facts.steps.ratio(time.total_ns), slower_than_quiet(facts, limits)
     if ratio < limits["min_ratio"]:
         short = uncounted_ns(facts, time, claimed)
@@ -148,8 +153,8 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
         ):
             yield cannot_tell(
                 f"host code outside any op takes {share(facts.steps.ratio(short))} of the step in stretches below "
-                f"{duration(least)}{between(facts, outside_ops(facts, claimed) - time)}: the way from one small op to the "
-                f"next, or the program's own code in between, as of a simulator; `{collect(facts, '--stacks')}` tells which"
+                f"{duration(least_ns(facts, limits))}{between(facts, outside_ops(facts, claimed) - time)}: the way from one small "
+                f"op to the next, or the program's own code, as of a simulator; `{collect(facts, '--stacks')}` tells which"
             )
             return
         yield clear(
@@ -210,7 +215,7 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
         confidence=_confidence(facts, named=top is not None, inflated=inflated),
         evidence=evidence_of(facts, time, places),
         location=location(top[0]) if top else sampled.location(line) if line is not None else None,
-        caveats=(*_caveats(facts, time, inflated=inflated), *caveats_of_the_core(facts, limits, time)),
+        caveats=(*caveats.of(facts, time, inflated=inflated), *caveats_of_the_core(facts, limits, time)),
         severity_cap=Severity.MEDIUM if inflated else Severity.HIGH,
         capped_because="recording stacks slows Python down",
     )
@@ -231,7 +236,7 @@ def _short(facts: Facts, long: IntervalSet, claimed: IntervalSet, min_ratio: flo
 def _confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:
     if named:
         return Confidence.MEDIUM if inflated else Confidence.HIGH
-    return Confidence.LOW if facts.health.launches_without_op >= _WITHOUT_OP_RATIO else Confidence.MEDIUM
+    return Confidence.LOW if facts.health.launches_without_op >= caveats.WITHOUT_OP_RATIO else Confidence.MEDIUM
 
 
 def _inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:
@@ -245,7 +250,7 @@ def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice,
         return known
     if facts.recording.serving_engine is not None:
         return in_engine(facts, time, moved if moved is not None else called.by_library(facts, time))
-    if _shares_interpreter(facts):
+    if caveats.shares_interpreter(facts):
         return (PROCESSES, moved if moved is not None else look(facts))
     if moved is None and in_update(facts, time):
         return (CLIPPED_IN_PARTS, look(facts)) if clips(facts, time) else (look(facts),)
@@ -262,39 +267,6 @@ def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice,
     # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader; more often no batch is.
     often = facts.steps.noun != "recording" and facts.sync.silences(time)[0].stretches > facts.steps.count
     return (look(facts), SIMULATOR, *late) if often else (look(facts), *late, *elsewhere, SIMULATOR)
-
-
-def _shares_interpreter(facts: Facts) -> bool:
-    """Whether threads of this process make the batches."""
-    return facts.input.wait.own_workers and not facts.recording.collected.own_processes
-
-
-def _caveats(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, ...]:
-    if 2 * in_guards(facts, time).total_ns > time.total_ns:
-        return ()
-    caveats = []
-    if _shares_interpreter(facts):
-        threads = count(facts.recording.collected.own_workers or 0, "thread")
-        caveats.append(
-            f"Meanwhile {threads} of this process make batches: part of it is waiting for the interpreter's lock."
-        )
-    if in_backward(facts, time):
-        caveats.append(
-            "Of a program only hooks run between nodes of the backward pass; where it has none, ops are missing from the trace, or "
-            "the thread waited for a core or for the interpreter's lock."
-        )
-    if facts.health.launches_without_op >= _WITHOUT_OP_RATIO:
-        caveats.append(
-            f"{share(facts.health.launches_without_op)} of the kernels are launched outside any op: ops that were not recorded, "
-            "and extensions that launch by themselves, count as host code here."
-        )
-    if facts.model.may_serve:
-        caveats.append("Where the program serves requests, waiting for the next one looks the same.")
-    if inflated:
-        caveats.append("Recording stacks slows Python down: without them the share is smaller.")
-    if not len(facts.input.wait) and not in_update(facts, time) and (facts.model.may_train or not facts.model.infers):
-        caveats.append("No DataLoader was seen: loading by other means would be part of this.")
-    return tuple(caveats)
 
 
 RULE = Rule(META, check, __doc__)

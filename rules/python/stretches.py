@@ -1,7 +1,7 @@
 """Which time outside ops counts as host code: on a CPU-only trace only stretches longer than the way from one op to the next.
 
 How long that way is depends on the machine, and on what else it does: the limit grows with an empty loop that the collector times
-beside the recording.
+beside the recording. Before the loader, the backward pass and the optimizer it is longer: torch has Python of its own there.
 """
 
 from __future__ import annotations
@@ -30,16 +30,29 @@ def least_ns(facts: Facts, limits: Limits) -> float:
     return limits["min_stretch_ns"] * max(1.0, facts.recording.collected.python_slowness or 1.0)
 
 
-def counted(facts: Facts, least: float, claimed: IntervalSet) -> IntervalSet:
+def counted(facts: Facts, limits: Limits, claimed: IntervalSet, *, slower: float = 1.0) -> IntervalSet:
     """What is counted: on the CPU without the steps from op to op.
 
     A stretch is as long as it is before others claim a part of it: what they leave is counted, however short.
+
+    Args:
+        facts: All measurements.
+        limits: The rule's.
+        claimed: Time of other rules.
+        slower: How many times as long as it is known to be that way may have been.
     """
     time = outside_ops(facts, EMPTY)
     if facts.device.main is not None:
         return time - claimed
+    least = slower * least_ns(facts, limits)
+    long = _at_least(time, least)
+    entries = facts.sync.entering(long)
+    return (long - entries | _at_least(entries, limits["entry_times"] * least)) - claimed
+
+
+def _at_least(time: IntervalSet, least: float) -> IntervalSet:
     long = time.end_ns - time.start_ns >= least
-    return IntervalSet(time.start_ns[long], time.end_ns[long]) - claimed
+    return IntervalSet(time.start_ns[long], time.end_ns[long])
 
 
 def uncounted_ns(facts: Facts, long: IntervalSet, claimed: IntervalSet) -> int:
@@ -63,13 +76,14 @@ def _of_a_slow_core(facts: Facts, limits: Limits, claimed: IntervalSet) -> str |
     """Where no loop was timed, and a slower core would explain what is found."""
     if facts.device.main is not None or facts.recording.collected.python_slowness is not None:
         return None
-    least = limits["min_stretch_ns"] * limits["slow_core_times"]
-    ratio = facts.steps.ratio(counted(facts, least, claimed).total_ns)
+    slower = limits["slow_core_times"]
+    ratio = facts.steps.ratio(counted(facts, limits, claimed, slower=slower).total_ns)
     if ratio >= limits["min_ratio"]:
         return None
     return (
-        f"only {share(ratio)} in stretches from {duration(least)} on: on a slow or busy core the others may be the way from one op "
-        "to the next. How slow this one was is not recorded; `advisor collect` times an empty loop beside the steps"
+        f"only {share(ratio)} in stretches from {duration(slower * limits['min_stretch_ns'])} on: on a slow or busy core the "
+        "others may be the way from one op to the next. How slow this one was is not recorded; `advisor collect` times an empty "
+        "loop beside the steps"
     )
 
 

@@ -17,12 +17,15 @@ from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import sums_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import in_one_vocabulary, is_any, matching
+from traces.reader.names.vocabulary import annotation_kind
 from traces.trace import Trace
 
 # Ranges that torch itself opens: their names say more than those of the ops inside.
 _NAMED = ("optimizer_step", "zero_grad", "loader")
 # What stands for either neighbour where another thread runs the backward pass, of which the training thread's ops say nothing.
 BACKWARD = "node of the backward pass"
+# What `Tensor.backward` makes first: the gradient of the loss.
+GRADIENT_OF_LOSS = "aten::ones_like"
 
 
 class Silence(msgspec.Struct, frozen=True):
@@ -89,6 +92,30 @@ def after_reads(trace: Trace, host: HostFacts, waits: Waits, time: IntervalSet) 
     last = np.searchsorted(end[order], time.start_ns, side="right") - 1
     follows = (last >= 0) & reads[np.maximum(last, 0)]
     return IntervalSet(time.start_ns[follows], time.end_ns[follows])
+
+
+def entering(trace: Trace, host: HostFacts, time: IntervalSet) -> IntervalSet:
+    """The stretches behind which the training thread enters a range of torch's own, or the backward pass from the loss on.
+
+    Before such a range's first event torch runs Python of its own: hooks of the optimizer, the loader's `next`, `Tensor.backward`.
+
+    Args:
+        trace: The trace.
+        host: What the threads of the host do.
+        time: The stretches.
+    """
+    code, start, _, names = outermost(trace, host)
+    if not len(start):
+        return EMPTY
+    entries = np.array([_is_entry(name) for name in names], dtype=bool)
+    after = np.searchsorted(start, time.end_ns, side="left")
+    known = after < len(start)
+    kept = known & entries[code[np.minimum(after, len(start) - 1)]]
+    return IntervalSet(time.start_ns[kept], time.end_ns[kept])
+
+
+def _is_entry(name: str) -> bool:
+    return name == GRADIENT_OF_LOSS or annotation_kind(name) in _NAMED
 
 
 def outermost(trace: Trace, host: HostFacts) -> tuple[Int64Array, Int64Array, Int64Array, list[str]]:

@@ -11,7 +11,7 @@ from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.anomaly import AnomalyChecks, EagerChecks, anomaly, eager_checks
 from analyzer.facts.sync.awaited_copies import awaited_copies
 from analyzer.facts.sync.behind import behind, waiting_beside
-from analyzer.facts.sync.op_gaps import Silence, after_reads, silences
+from analyzer.facts.sync.op_gaps import Silence, after_reads, entering, silences
 from analyzer.facts.sync.read_places import neighbour
 from analyzer.facts.sync.removable import removable
 from analyzer.facts.sync.waiting_calls import WaitingCalls
@@ -95,6 +95,10 @@ class SyncFacts(Section):
     def silences(self, time: IntervalSet) -> tuple[Silence, ...]:
         """Which ops stretches of the training thread's time lie between, the longest together first."""
         return silences(self.trace, self._host, time)
+
+    def entering(self, time: IntervalSet) -> IntervalSet:
+        """The stretches behind which torch's loader, backward pass or optimizer begins; see `op_gaps.entering`."""
+        return entering(self.trace, self._host, time)
 
     def after_reads(self, time: IntervalSet) -> IntervalSet:
         """The stretches that follow the reading of a value."""

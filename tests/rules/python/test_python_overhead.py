@@ -263,6 +263,29 @@ def test_on_the_cpu_the_way_from_one_op_to_the_next_is_not_counted(gap: int, sta
     assert run(RULE, pausing(gap, QUIET)).state is state
 
 
+def entering(gap: int, what: str) -> TraceBuilder:
+    """CPU steps of 2 ms in which one way of `gap` us leads to `what`."""
+    builder = TraceBuilder(None, advisor={"python_loop": QUIET})
+    for number in range(4):
+        at = number * 2_000
+        builder.step(number, at, 2_000)
+        builder.op("aten::add", at, 1_000)
+        if what == "optimizer":
+            builder.optimizer(at + 1_000 + gap, 1_000 - gap)
+        elif what == "loader":
+            builder.loader(at + 1_000 + gap, 1_000 - gap)
+        else:
+            builder.op(what, at + 1_000 + gap, 1_000 - gap)
+    return builder
+
+
+@pytest.mark.parametrize("what", ["optimizer", "loader", "aten::ones_like", "aten::mul"])
+@pytest.mark.parametrize("gap", [101, 299, 301])
+def test_into_the_loader_the_backward_pass_and_the_optimizer_torch_has_a_longer_way(gap: int, what: str) -> None:
+    result = run(RULE, entering(gap, what))
+    assert result.state is (State.FIRED if gap > 300 or what == "aten::mul" else State.CLEAR)
+
+
 @pytest.mark.parametrize(("gap", "state"), [(249, State.CANNOT_TELL), (251, State.FIRED)])
 def test_on_a_slow_or_busy_core_that_way_is_longer(gap: int, state: State) -> None:
     loop = {"turns": 20_000, "mean_ns": 875_000}
