@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +12,11 @@ from pathlib import Path
 from analyzer.tune.catalogue import Change
 from traces.collect.tune.trial import Value
 
-_SAMPLES = """
+_SAMPLES = """\
 def _in_memory(dataset):  # each sample is made once
     return [dataset[index] for index in range(len(dataset))]
-
 """
-_BATCHES = """
+_BATCHES = """\
 class _InMemory(torch.utils.data.Dataset):  # each sample is made once; a batch is cut out whole
     def __init__(self, dataset):
         self.size = len(dataset)
@@ -29,7 +29,6 @@ class _InMemory(torch.utils.data.Dataset):  # each sample is made once; a batch 
         if isinstance(self.whole, dict):
             return {name: part[indices] for name, part in self.whole.items()}
         return [part[indices] for part in self.whole] if isinstance(self.whole, (list, tuple)) else self.whole[indices]
-
 """
 # What a loader takes only where it has workers, and what it takes where it has none.
 _OF_WORKERS = {"prefetch_factor": "None", "persistent_workers": "False"}
@@ -56,7 +55,7 @@ def diff(change: Change, value: Value, place: Place | None) -> str:
         return ""
     before = _text(place.file)
     after = _after(before, change, value, place)
-    return "" if after is None else _unified(before, after, Path(place.file).name).rstrip("\n")
+    return "" if after is None else _unified(before, after, Path(place.file).name).rstrip("\r\n")
 
 
 def patch(changes: Sequence[tuple[Change, Value, Place | None]], folder: Path) -> str:
@@ -82,9 +81,9 @@ def _moves(one: tuple[Change, Value, Place | None]) -> int:
 
 
 def _text(file: str) -> str:
-    """What a file holds; empty where it is no text."""
+    """What a file holds, its ends of lines as they are; empty where it is no text."""
     try:
-        return Path(file).read_text("utf-8")
+        return Path(file).read_bytes().decode("utf-8")
     except (OSError, ValueError):
         return ""
 
@@ -101,9 +100,7 @@ def _after(text: str, change: Change, value: Value, place: Place) -> str | None:
 
 
 def _unified(before: str, after: str, name: str) -> str:
-    lines = difflib.unified_diff(
-        before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{name}", f"b/{name}", n=1
-    )
+    lines = difflib.unified_diff(_lines(before), _lines(after), f"a/{name}", f"b/{name}", n=1)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
@@ -119,7 +116,7 @@ def _changed(text: str, tree: ast.Module, change: Change, value: Value, place: P
     if change.call == "script":
         own = _own_call(text, tree, change, value)
         line = change.line(value)
-        return own or (None if line.startswith("#") or not line else _inserted(text, tree, line + "\n"))
+        return own or (None if line.startswith("#") or not line else _inserted(text, tree, line + "\n", blank=1))
     call = _call(tree, place)
     if call is None or any(keyword.arg is None for keyword in call.keywords):
         return None  # what `**` brings may hold the argument already
@@ -209,7 +206,7 @@ def _held(text: str, tree: ast.Module, call: ast.Call, how: str) -> str | None:
         if one.arg == "num_workers" or one.arg in _OF_WORKERS
     ]
     if how == "samples":
-        return _inserted(_edited(text, [(start, end, f"_in_memory({source})"), *alone]), tree, _SAMPLES)
+        return _inserted(_edited(text, [(start, end, f"_in_memory({source})"), *alone]), tree, _SAMPLES, blank=2)
     appended = _appended(text, call, "collate_fn=lambda batch: batch")
     # Where the data set is the last argument, both are one edit.
     joined = next((place for place, one in enumerate(alone) if one[1] == appended[0]), None)
@@ -219,30 +216,45 @@ def _held(text: str, tree: ast.Module, call: ast.Call, how: str) -> str | None:
         edits = [(start, end, f"_InMemory({source}){appended[2]}"), *alone]
     else:
         edits = [(start, end, f"_InMemory({source})"), *alone, *([] if joined is not None else [appended])]
-    return _inserted(_edited(text, edits), tree, _BATCHES)
+    return _inserted(_edited(text, edits), tree, _BATCHES, blank=2)
 
 
-def _inserted(text: str, tree: ast.Module, new: str) -> str:
-    """The text with a piece after the last import at its top, which knows torch by its name."""
-    lines = text.splitlines(keepends=True)
-    after = 0
+def _inserted(text: str, tree: ast.Module, new: str, blank: int) -> str:
+    """The text with a piece after the last import at its top, which knows torch by its name.
+
+    Args:
+        text: What is changed: only calls, so that lines are where the tree has them.
+        tree: What was parsed.
+        new: Lines.
+        blank: Empty lines before them, and after them where more follows.
+    """
+    lines = _lines(text)
+    after = next((number for number, line in enumerate(lines) if not line.startswith("#")), 0)
     for node in tree.body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            after = node.end_lineno or node.lineno
-        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+        if not (isinstance(node, ast.Import | ast.ImportFrom) or _is_text(node)):
             break
+        after = node.end_lineno or node.lineno
     known = any(
         isinstance(node, ast.Import) and any((one.asname or one.name) == "torch" for one in node.names)
         for node in tree.body
     )
-    return "".join([*lines[:after], "" if known or "torch." not in new else "import torch\n", new, *lines[after:]])
+    imported = "" if known or "torch." not in new else "import torch\n"
+    rest = lines[after:]
+    there = next((number for number, line in enumerate(rest) if line.strip()), blank)
+    piece = imported + "\n" * (blank if after or imported else 0) + new + "\n" * max(blank - there, 0)
+    return "".join([*lines[:after], piece.replace("\n", "\r\n") if "\r\n" in text else piece, *rest])
+
+
+def _is_text(node: ast.stmt) -> bool:
+    """Whether a statement is a constant alone, as a docstring is."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _span(text: str, node: ast.expr) -> tuple[int, int]:
     """Where a node stands in the text; the tree counts bytes of a line."""
     starts = list(_starts(text))
     first, last = starts[node.lineno - 1], starts[(node.end_lineno or node.lineno) - 1]
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     begin = len(lines[node.lineno - 1].encode()[: node.col_offset].decode())
     end = len(lines[(node.end_lineno or node.lineno) - 1].encode()[: node.end_col_offset].decode())
     return first + begin, last + end
@@ -250,9 +262,14 @@ def _span(text: str, node: ast.expr) -> tuple[int, int]:
 
 def _starts(text: str) -> Iterator[int]:
     at = 0
-    for line in text.splitlines(keepends=True):
+    for line in _lines(text):
         yield at
         at += len(line)
+
+
+def _lines(text: str) -> list[str]:
+    """Lines as Python and `patch` count them, with their ends: a form feed ends none."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
 def _edited(text: str, edits: list[tuple[int, int, str]]) -> str:

@@ -100,12 +100,12 @@ def patched(folder: Path, *changes: tuple[str, Value, int, str]) -> str:
     told = patch(
         [(BY_NAME[name], value, Place(str(path), line, called)) for name, value, line, called in changes], folder
     )
-    (folder / "changes.diff").write_text(told, "utf-8")
+    (folder / "changes.diff").write_bytes(told.encode())
     done = subprocess.run(
         ["patch", "-p1", "-i", "changes.diff"], cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr + told
-    return path.read_text("utf-8")
+    return path.read_bytes().decode()
 
 
 WHOLE = """import sys
@@ -155,6 +155,42 @@ def test_arguments_of_workers_go_with_the_workers(tmp_path: Path) -> None:
     text = patched(tmp_path, ("in-memory", "batches", 1, "DataLoader"))
     assert "num_workers=0, prefetch_factor=None, persistent_workers=False, collate_fn=" in text
     assert text.startswith("import torch\n"), "what is inserted names torch"
+
+
+TOP = '"""A script."""\nimport torch\nfrom torch.utils.data import DataLoader\n'
+LOADER = "loader = DataLoader(range(9), batch_size=3)\n"
+
+
+@needs_patch
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{TOP}\n{LOADER}",
+        f"{TOP}\n\n\n{LOADER}",
+        f"{TOP}{LOADER}",
+        f"# its licence\n\n{LOADER}",
+        f'"""A script."""\n{LOADER}',
+        f"#!/usr/bin/env python\n# its licence\n{LOADER}",
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("how", ["batches", "samples"])
+def test_what_is_inserted_stands_as_formatters_leave_it(text: str, end: str, how: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_bytes(text.replace("\n", end).encode())
+    line = text.count("\n")
+    after = patched(tmp_path, ("in-memory", how, line, "DataLoader"))
+    assert after.count(end) == after.count("\n"), "lines end as they did"
+    after = after.replace("\r\n", "\n")
+    assert ("\n\n\ndef _in_memory" if how == "samples" else "\n\n\nclass _InMemory") in f"\n\n\n{after}"
+    assert "\n\n\nloader = " in after
+    assert ast.get_docstring(ast.parse(after)) == ast.get_docstring(ast.parse(text))
+    assert after.startswith(text.partition("\n")[0]) or not text.startswith("#!")
+
+
+@needs_patch
+def test_a_form_feed_ends_no_line(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(f"{TOP}\f\n# Data\n\f\n{LOADER}", "utf-8")
+    assert "batch_size=3, num_workers=2)" in patched(tmp_path, ("workers", 2, 7, "DataLoader"))
 
 
 @pytest.mark.parametrize(
