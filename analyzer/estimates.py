@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 # Without a device the rest of the step is work on the same cores: what goes no longer empties their caches, and what is left gets
-# faster, or the fix has work of its own to do. Of 17 planted bottlenecks (traces/README.md, 2 cores, 2026-11-22) the remedies
-# brought 0.52 (element-loop) to 1.21 (zeroed) times what was claimed, of this project's own `collect` and `collect --in-memory`
-# 1.05 to 1.13 times. None of them is about communication, threads or memory: RuleMeta.measured says whose pairs these are.
+# faster, or the fix has work of its own to do. Of 19 planted bottlenecks (traces/README.md, 2 cores, 2026-11-24) the remedies
+# brought 0.61 (element-loop) to 1.28 (small-samples) times what was claimed, and once 2.1 times, of 2.7 % +- 3.2 % (zeroed): none
+# lies outside of these by more than its noise. Of this project's own `collect` and `collect --in-memory` it was 1.05 to 1.13
+# times. None of them is about communication, threads or memory: RuleMeta.measured says whose pairs these are.
 _LEAST_PART, _MOST_PART = 0.5, 1.25
-# And what was left of the step got faster by up to 44 % (the same `collect --in-memory`; slow-collate 37 %).
+# And what was left of the step got faster by up to 44 % (the same `collect --in-memory`; waiting-samples 39 %): right after loading
+# training takes as long as in the slow loop, with the caches to itself a tenth to two fifths less (traces/README.md).
 _REST_FASTER_RATIO = 0.5
 
 

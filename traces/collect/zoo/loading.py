@@ -125,11 +125,11 @@ def batches_of_128(device: torch.device) -> Iterator[None]:
 
 _INPUT = "DL001 DL002 DL003 DL004 DL005 DL006 DL007 DL008"
 PRESETS = (
-    Preset(name="slow-transform", loop=slow_transform, fires=codes("DL001 DL002"), may=codes("DL006 DL007"), silent=codes("DL003 SY001 PY002"), remedy="batches-of-32"),
-    Preset(name="small-samples", loop=small_samples, fires=codes("DL001 DL002 DL006"), may=codes("DL007"), silent=codes("PY002 DL003"), remedy="batches-of-128"),
-    Preset(name="waiting-samples", loop=waiting_samples, fires=codes("DL001 DL002"), may=codes("DL006 DL007"), silent=codes("DL003 SY001 PY002"), remedy="batches-of-32"),
-    Preset(name="listed-samples", loop=listed_samples, fires=codes("DL001 DL002"), may=codes("DL006 DL007 PY001"), silent=codes("DL003 SY001 PY002"), remedy="batches-of-32-narrow"),
-    Preset(name="slow-collate", loop=slow_collate, fires=codes("DL001 DL002"), may=codes("DL006 DL007"), silent=codes("DL003 PY002"), remedy="batches-of-32"),
+    Preset(name="slow-transform", loop=slow_transform, fires=codes("DL001 DL002"), may=codes("DL006 DL007"), silent=codes("DL003 SY001 PY002"), remedy="batches-of-32", loads=True),
+    Preset(name="small-samples", loop=small_samples, fires=codes("DL001 DL002 DL006"), may=codes("DL007"), silent=codes("PY002 DL003"), remedy="batches-of-128", loads=True),
+    Preset(name="waiting-samples", loop=waiting_samples, fires=codes("DL001 DL002"), may=codes("DL006 DL007"), silent=codes("DL003 SY001 PY002"), remedy="batches-of-32", loads=True),
+    Preset(name="listed-samples", loop=listed_samples, fires=codes("DL001 DL002"), may=codes("DL006 DL007 PY001"), silent=codes("DL003 SY001 PY002"), remedy="batches-of-32-narrow", loads=True),
+    Preset(name="slow-collate", loop=slow_collate, fires=codes("DL001 DL002"), may=codes("DL006 DL007"), silent=codes("DL003 PY002"), remedy="batches-of-32", loads=True),
     Preset(name="bursty-samples", loop=bursty_samples, fires=codes("DL004"), may=codes("DL001 PY005"), silent=codes("DL002 DL003 DL007"), remedy="even-samples", active=40, period=4),
     Preset(name="starving-worker", loop=starving_worker, fires=codes("DL003"), may=codes("DL001 DL007"), silent=codes("DL002 DL004 DL005"), remedy="even-samples"),
     Preset(name="many-workers", loop=many_workers, fires=codes("DL008"), may=codes("DL001 DL003 DL004 DL007 PY005"), silent=codes("DL002"), remedy="", active=16, competes=True),

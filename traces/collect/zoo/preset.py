@@ -31,6 +31,7 @@ class Preset:
         marked: Whether steps are marked.
         shapes: Whether the rules need the shapes and types of inputs.
         competes: Whether its own processes want more cores than there are, so that waiting for one tells nothing of others.
+        loads: Whether what is planted is in the loading, which comes before the rest of a step.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Preset:
     marked: bool = True
     competes: bool = False
     shapes: bool = False
+    loads: bool = False
 
 
 def codes(words: str) -> frozenset[str]:
