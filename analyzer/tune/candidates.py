@@ -40,7 +40,7 @@ def candidates(analysis: Analysis, outside: Mapping[str, Sequence[str]], machine
     """
     found: list[Candidate] = []
     for change in CATALOGUE:
-        findings = [one for one in analysis.findings if change.name in outside.get(one.rule, ()) and _ratio(one) > 0]
+        findings = _advising(change, analysis, outside)
         values = change.values(machine)
         if findings and values:
             best = max(findings, key=_ratio)
@@ -49,6 +49,16 @@ def candidates(analysis: Analysis, outside: Mapping[str, Sequence[str]], machine
             ceiling = max(max(_ratio(one), one.saving.ratio_max) for one in findings)
             found.append(Candidate(change, values, rules, ids, _ratio(best), best.saving.kind, ceiling))
     return tuple(sorted(found, key=lambda one: (one.change.effort, -one.promised_ratio)))
+
+
+def _advising(change: Change, analysis: Analysis, outside: Mapping[str, Sequence[str]]) -> list[FindingDocument]:
+    """The findings that advise a change; not one that another of them explains: what is left of the cause is that one's figure.
+
+    That training waits for data is 83 % of a step and of no remedy in particular; what workers can do about it on two cores, 22 %.
+    """
+    found = [one for one in analysis.findings if change.name in outside.get(one.rule, ()) and _ratio(one) > 0]
+    ids = {one.id for one in found}
+    return [one for one in found if not ids & set(one.explained_by)]
 
 
 def by_hand(analysis: Analysis, outside: Mapping[str, Sequence[str]]) -> tuple[ByHand, ...]:

@@ -12,8 +12,8 @@ from analyzer.units import share
 def command(forget: bool) -> None:
     """Show for each rule how its promises held: pairs, how many stayed within them, and how much of them came true.
 
-    The pairs that ship with the package are the zoo's; those of this machine are kept by `advisor tune --remember` only, in one
-    file, and never leave it.
+    The pairs that ship with the package are the zoo's; those of this machine are kept by `advisor tune --remember` and `advisor
+    compare --remember` only, in one file, and never leave it.
     """
     from analyzer.calibration.pairs import records
     from analyzer.calibration.store import own, own_file, shipped

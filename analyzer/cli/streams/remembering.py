@@ -22,4 +22,7 @@ def keep(pairs: Iterable[Pair]) -> None:
     except OSError as error:
         click.echo(f"advisor: note: nothing was kept: {store.own_file()}: {error.strerror}", err=True)
         return
+    if not many:
+        click.echo("advisor: kept no pair of promised and measured: none is of one rule alone and sure", err=True)
+        return
     click.echo(f"advisor: kept {count(many, 'pair')} of promised and measured in {store.own_file()}", err=True)

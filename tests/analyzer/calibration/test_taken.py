@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from analyzer.calibration.pairs import Pair
+from analyzer.calibration.store import own
 from analyzer.calibration.taken import of_comparison
+from analyzer.cli.streams import remembering
 from analyzer.compare.comparison import Comparison, compare
 from showing.snapshots import finding, snapshot
 
@@ -56,3 +60,15 @@ def test_runs_that_nobody_can_tell_apart_are_no_pair() -> None:
 def test_a_step_that_got_longer_gave_nothing_rather_than_less_than_nothing() -> None:
     pairs = taken(faster(13_000_000))
     assert [pair.measured_ratio for pair in pairs] == [0.0]
+
+
+def test_where_there_is_no_pair_nothing_is_said_to_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    remembering.keep(iter(()))
+    assert "kept no pair" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+    remembering.keep(taken(faster()))
+    assert "kept 1 pair" in capsys.readouterr().err
+    assert [pair.rule for pair in own()] == ["DL001"]

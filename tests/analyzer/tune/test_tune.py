@@ -15,6 +15,7 @@ import pytest
 
 from analyzer.analysis import Analysis
 from analyzer.analysis.tuning import TrialDocument, Tuning
+from analyzer.calibration.taken import of_tuning
 from analyzer.report.tuning import html, markdown, schema, text
 from analyzer.report.tuning import json as as_json
 from analyzer.tune import events
@@ -443,3 +444,19 @@ def test_steps_that_differ_for_no_known_reason_are_no_reason_to_move_the_collect
     found = candidates(analysis_of(PY004=0.1, PY005=0.3), outside, Machine(2, False))
     assert [(one.change.name, one.rules) for one in found] == [("collector", ("PY004",))]
     assert candidates(analysis_of(PY005=0.3), outside, Machine(2, False)) == ()
+
+
+@pytest.mark.parametrize("explained", [False, True])
+def test_a_change_is_promised_what_the_finding_states_that_explains_the_others(explained: bool, tmp_path: Path) -> None:
+    """Training waits for 80 %; that samples are small is all of that, what workers can do on these cores a quarter."""
+    outside = {"DL001": ("workers", "in-memory"), "DL002": ("workers",), "DL006": ("in-memory",)}
+    base = analysis_of(DL001=0.8, DL002=0.25, DL006=0.79)
+    waiting = msgspec.structs.replace(base.findings[0], explained_by=("DL006-0000", "DL002-0000"))
+    analysis = msgspec.structs.replace(base, findings=(waiting, *base.findings[1:])) if explained else base
+    tuning, _ = tuned(tmp_path, Simulated(slow_loader), analysis, outside)
+    promised = {one.change.partition("=")[0]: (one.rules, one.promised_ratio) for one in tuning.trials}
+    if explained:
+        assert promised == {"workers": (("DL002",), 0.25), "in-memory": (("DL006",), 0.79)}
+        assert [pair.rule for pair in of_tuning(tuning) if pair.measured_ratio > 0.7] == ["DL006"]
+    else:
+        assert promised == {"workers": (("DL001", "DL002"), 0.8), "in-memory": (("DL001", "DL006"), 0.8)}
