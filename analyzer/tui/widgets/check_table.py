@@ -6,22 +6,22 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import DataTable
 
 from analyzer.analysis import Analysis, CheckDocument, SeverityName
 from analyzer.page.words.vocabulary import STATES, count_states
 from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.look.plain import line
+from analyzer.tui.widgets.filling_table import BETWEEN, FillingTable, Heading, joined, taken
 
 ORDER = tuple(STATES)
 TITLES = ("", "Rule", "State", "Looks for", "Reason")
 STATE = 2
-# Around each cell; the scroll bar; the least of a reason that still says something.
-PADDING, SCROLLBAR, SHORTEST = 2, 2, 12
+# The scroll bar; the least of a reason that still says something.
+SCROLLBAR, SHORTEST = 2, 12
 STYLES = {"crashed": "bold $bad", "clear": "$good"}
 
 
-class CheckTable(DataTable[Content]):
+class CheckTable(FillingTable):
     """One row per rule; found ones first, then what could not be decided."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -35,7 +35,7 @@ class CheckTable(DataTable[Content]):
     ]
 
     def __init__(self, analysis: Analysis, glyphs: Glyphs) -> None:
-        super().__init__(id="checks", cursor_type="row", zebra_stripes=False)
+        super().__init__(id="checks")
         self._severities: dict[str, SeverityName] = {}
         for finding in analysis.findings:
             # The findings of a rule are ranked: its first is its worst.
@@ -43,6 +43,7 @@ class CheckTable(DataTable[Content]):
         self._checks = sorted(analysis.checks, key=lambda check: (ORDER.index(check.state), check.rule))
         self._shown = self._checks
         self._glyphs = glyphs
+        self._width = 0
         self.border_title = "Checks"
         self._count()
 
@@ -69,32 +70,31 @@ class CheckTable(DataTable[Content]):
     def on_resize(self) -> None:
         """Fill the table once its width is known: reasons are cut to it. The cursor stays."""
         row = self.cursor_row
-        self._fill()
-        self.move_cursor(row=row, animate=False)
+        if self.size.width != self._width:
+            self._fill(row + 1)
+            self.move_cursor(row=row, animate=False)
 
-    def _fill(self) -> None:
+    def _fill(self, least: int = 0) -> None:
+        self._width = self.size.width
         # Cells are content, never markup.
         rows = [self._cells(check) for check in self._shown]
-        self.clear(columns=True)
         columns = self._columns(rows)
-        for number, width in columns:
-            self.add_column(TITLES[number], width=width)
-        self.add_rows([[row[number].truncate(width, ellipsis=True) for number, width in columns] for row in rows])
+        headings = [heading for _, heading in columns]
+        self.fill(headings, (joined([row[at] for at, _ in columns], headings) for row in rows), least)
 
-    def _columns(self, rows: list[list[Content]]) -> list[tuple[int, int]]:
-        """Which cells, and how wide: the reason takes what is left, and where little is, the line below the table has it."""
-        # DataTable cannot measure content.
-        widths = [max([len(title), *(row[number].cell_length for row in rows)]) for number, title in enumerate(TITLES)]
-        columns = list(enumerate(widths[:-1]))
-        room = self.size.width - SCROLLBAR - sum(width + PADDING for _, width in columns)
-        if room >= SHORTEST + PADDING:
-            return [*columns, (len(columns), min(widths[-1], room - PADDING))]
+    def _columns(self, rows: list[list[Content]]) -> list[tuple[int, Heading]]:
+        """Which cell under which heading: the reason takes what is left, and where little is, the line below has it."""
+        widths = [max([len(title), *(row[at].cell_length for row in rows)]) for at, title in enumerate(TITLES)]
+        columns = [(at, Heading(title, widths[at])) for at, title in enumerate(TITLES[:-1])]
+        room = self.size.width - SCROLLBAR - taken([heading for _, heading in columns])
+        if room >= SHORTEST + len(BETWEEN):
+            return [*columns, (len(columns), Heading(TITLES[-1], min(widths[-1], room - len(BETWEEN))))]
         if room < 0:
             # The mark and the colour say the state too.
-            room += widths[STATE] + PADDING
+            room += widths[STATE] + len(BETWEEN)
             columns.pop(STATE)
-        last, width = columns[-1]
-        return [*columns[:-1], (last, max(SHORTEST, min(width, width + room)))]
+        at, last = columns[-1]
+        return [*columns[:-1], (at, Heading(last.title, max(SHORTEST, min(last.width, last.width + room))))]
 
     def _cells(self, check: CheckDocument) -> list[Content]:
         style = self._style(check)

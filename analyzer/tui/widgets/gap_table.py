@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
@@ -17,7 +18,7 @@ from analyzer.page.words.vocabulary import label
 from analyzer.tui.draw import bars
 from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.look.plain import line
-from analyzer.tui.widgets.filling_table import FillingTable
+from analyzer.tui.widgets.filling_table import BETWEEN, FillingTable, Heading, joined, taken
 from analyzer.views.step_gaps import MOST_GAPS, Gap
 from analyzer.views.step_lanes import StepLanes, host_label
 
@@ -26,8 +27,7 @@ NUMBER, FIGURE, CAUSE = 4, 8, 16
 WITH_STARTS, WITH_HOST = 76, 60
 CODE = 8
 HOST_TITLE = "the CPU was in"
-# Around each cell, and the scroll bar.
-PADDING, SCROLLBAR = 2, 2
+SCROLLBAR = 2
 
 
 class GapTable(FillingTable):
@@ -57,6 +57,7 @@ class GapTable(FillingTable):
         self._step: StepLanes | None = None
         self._gaps: tuple[Gap, ...] = ()
         self._announced = 0
+        self._width = 0
 
     @property
     def gap(self) -> Gap | None:
@@ -75,50 +76,56 @@ class GapTable(FillingTable):
     def on_resize(self) -> None:
         """Columns for the new width; the cursor stays."""
         row = self.cursor_row
-        if self._step is not None:
+        if self._step is not None and self.size.width != self._width:
             self._fill(row + 1)
             self.move_cursor(row=row, animate=False)
 
     def _fill(self, least: int = 0) -> None:
-        rows = [self._cells(number, gap) for number, gap in enumerate(self._gaps, 1)]
-        columns = self._columns(rows)
-        self.clear(columns=True)
-        for _, name, width in columns:
-            self.add_column(name, width=width)
-        self.fill(([row[at].truncate(width, ellipsis=True) for at, _, width in columns] for row in rows), least)
+        self._width = self.size.width
+        columns = self._columns()
+        headings = [heading for _, heading in columns]
+        rows = (self._cells(number, gap) for number, gap in enumerate(self._gaps, 1))
+        self.fill(headings, (joined([row[at] for at, _ in columns], headings) for row in rows), least)
 
-    def _columns(self, rows: list[list[Content]]) -> list[tuple[int, str, int]]:
-        """Which cell, what is over it, how wide: what the CPU was in takes what it needs, the finding the rest."""
-        width = self.size.width
-        columns = [(0, " gap", NUMBER), (1, "  starts", FIGURE), (2, "  length", FIGURE), (3, "cause", CAUSE)]
-        if width < WITH_STARTS:
+    def _columns(self) -> list[tuple[int, Heading]]:
+        """Which cell under which heading: what the CPU was in takes what it needs, the finding the rest."""
+        width = self.size.width - SCROLLBAR
+        columns = [
+            (0, Heading(" gap", NUMBER)),
+            (1, Heading("  starts", FIGURE)),
+            (2, Heading("  length", FIGURE)),
+            (3, Heading("cause", CAUSE)),
+        ]
+        if self.size.width < WITH_STARTS:
             del columns[1]
-        used = sum(cells + PADDING for _, _, cells in columns) + SCROLLBAR
-        if width < WITH_HOST:
-            return [*columns, (5, "finding", max(CODE, width - used - PADDING))]
-        room = max(2 * CODE, width - used - 2 * PADDING)
-        needed = max([len(HOST_TITLE), *(row[4].cell_length for row in rows)])
-        host = min(needed, max(room // 2, room - max([CODE, *(row[5].cell_length for row in rows)])))
+        room = width - taken([heading for _, heading in columns])
+        if self.size.width < WITH_HOST:
+            return [*columns, (5, Heading("finding", max(CODE, room - len(BETWEEN))))]
+        room = max(2 * CODE, room - 2 * len(BETWEEN))
+        needed = max([len(HOST_TITLE), *(cell_len(_host(gap)) for gap in self._gaps)])
+        finding = max([CODE, *(self._named(gap).cell_length for gap in self._gaps)])
+        host = min(needed, max(room // 2, room - finding))
         return [
             *columns,
-            (4, HOST_TITLE if host >= len(HOST_TITLE) else "CPU was in", host),
-            (5, "finding", room - host),
+            (4, Heading(HOST_TITLE if host >= len(HOST_TITLE) else "CPU was in", host)),
+            (5, Heading("finding", room - host)),
         ]
 
     def _cells(self, number: int, gap: Gap) -> list[Content]:
-        host = line(host_label(gap.host), 300) or "nothing recorded"
-        host = f"{host} x {gap.times}" if gap.times > 1 else host
         texts = (f"{number:>4}", f"{units.duration(gap.start_ns):>8}", f"{units.duration(gap.dur_ns):>8}")
-        found = self._findings.get(gap.finding or "")
-        named = Content("")
-        if found is not None:
-            named = Content.assemble((found.rule, f"bold $sev-{found.severity}"), f" {line(found.title)}")
         return [
             *(Content(text) for text in texts),
             Content.assemble(bars.swatch(gap.cause, self._glyphs), " ", label(gap.cause)),
-            Content.styled(host, "" if gap.host else "$quiet"),
-            named,
+            Content.styled(_host(gap), "" if gap.host else "$quiet"),
+            self._named(gap),
         ]
+
+    def _named(self, gap: Gap) -> Content:
+        """The finding that explains a gap."""
+        found = self._findings.get(gap.finding or "")
+        if found is None:
+            return Content("")
+        return Content.assemble((found.rule, f"bold $sev-{found.severity}"), f" {line(found.title)}")
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Announce the gap."""
@@ -127,3 +134,9 @@ class GapTable(FillingTable):
         if gap is not None and event.cursor_row != self._announced:
             self._announced = event.cursor_row
             self.post_message(self.Moved(gap, event.cursor_row + 1))
+
+
+def _host(gap: Gap) -> str:
+    """What the CPU was in during a gap."""
+    host = line(host_label(gap.host), 300) or "nothing recorded"
+    return f"{host} x {gap.times}" if gap.times > 1 else host

@@ -16,7 +16,7 @@ from analyzer.page.words.kernel_names import short
 from analyzer.tui.draw.bars import bar
 from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.look.plain import line
-from analyzer.tui.widgets.filling_table import FillingTable
+from analyzer.tui.widgets.filling_table import FillingTable, Heading, joined
 from analyzer.views.operator_rows import Group, OperatorRow
 
 MOST = 500
@@ -99,21 +99,19 @@ class OperatorTable(FillingTable):
             group: What a row is; of an op with its shapes the name carries them, of a kernel it is short.
         """
         self._shown = tuple(rows)
-        self.clear(columns=True)
         named = self.size.width >= ROOMY and any(row.findings for row in rows)
         taken = sum(column.width + 2 for column in columns) + (FINDINGS_WIDTH + 2) * named
         room = max(NARROWEST_NAME, self.size.width - 4 - taken)
         drawn = room - BAR_WIDTH - 2 >= NAME_BESIDE_BAR
         room -= (BAR_WIDTH + 2) * drawn
         largest = max((row.share for row in rows), default=0.0) if drawn else None
-        # One cell a row: to draw one takes Textual nearly as long as to draw all of them in it.
-        titles = "".join(
-            f"  {column.title.rjust(column.width)}{' ' * (BAR_WIDTH + 2) if drawn and column.title == 'share' else ''}"
-            for column in columns
-        )
-        titles += f"  {'findings':<{FINDINGS_WIDTH}}" if named else ""
-        self.add_column(f"{'name':<{room}}{titles}", width=room + len(titles))
-        self.fill([self._line(row, room, columns, group, named=named, largest=largest)] for row in rows)
+        headings = [Heading("name", room)]
+        for column in columns:
+            headings.append(Heading(column.title.rjust(column.width), column.width))
+            headings += [Heading("", BAR_WIDTH)] if drawn and column.title == "share" else []
+        headings += [Heading("findings", FINDINGS_WIDTH)] if named else []
+        lines = (self._line(row, room, columns, group, named=named, largest=largest) for row in rows)
+        self.fill(headings, (joined(line, headings) for line in lines))
 
     def _line(
         self,
@@ -124,16 +122,13 @@ class OperatorTable(FillingTable):
         *,
         named: bool,
         largest: float | None,
-    ) -> Content:
-        title = self._title(row, room, group)
-        figures: list[Content | str] = []
+    ) -> list[Content]:
+        cells = [self._title(row, room, group)]
         for column in columns:
-            figures += ["  ", _figure(row, column)]
+            cells.append(_figure(row, column))
             if largest is not None and column.title == "share":
-                drawn = bar(row.share, largest, BAR_WIDTH, "$cause-compute", self._glyphs)
-                figures += ["  ", drawn.pad_right(BAR_WIDTH - drawn.cell_length)]
-        findings = ["  ", " ".join(row.findings[:2]).ljust(FINDINGS_WIDTH)] if named else []
-        return Content.assemble(title, " " * (room - title.cell_length), *figures, *findings)
+                cells.append(bar(row.share, largest, BAR_WIDTH, "$cause-compute", self._glyphs))
+        return [*cells, Content(" ".join(row.findings[:2]))] if named else cells
 
     @staticmethod
     def _title(row: OperatorRow, room: int, group: Group) -> Content:

@@ -40,7 +40,7 @@ class TimelineView(Widget):
         Binding("enter", "near", "Nearer", show=False, id="events.near", tooltip="Fill half of the width with this event"),
     ]  # fmt: skip
 
-    step: reactive[StepLanes | None] = reactive(None, layout=True)
+    step: reactive[StepLanes | None] = reactive(None)
     """The step; None while it is measured."""
 
     view: reactive[View] = reactive(View(0, 1))
