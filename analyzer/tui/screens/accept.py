@@ -68,7 +68,8 @@ class AcceptScreen(ModalScreen[str | None]):
         width = min(WIDEST, int(self.app.size.width * SHARE)) - MARGIN
         text = accepting.lines(self._finding.id, reason, self._path)
         lines = [Content(""), prose(f"At the end of {line(self._place(), 200)}:", "$quiet")]
-        lines += code_block(text.rstrip(), "toml", max(1, width))
+        # Each line is one line of the file, cut at the edge: what is typed stands whole in the line above.
+        lines += code_block(text.rstrip(), "toml", max(1, width), shift=0)
         self.query_one("#accept-lines", Static).update(Content("\n").join(lines))
 
     def _place(self) -> str:

@@ -24,7 +24,7 @@ LOWERED = (
 GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Move", (
         ("1 to 5", "findings, timeline, operators, memory, checks"),
-        ("j k, arrows", "down, up; in the detail: scroll; left, right: long lines of its code"),
+        ("j k, arrows", "down, up; in the detail and in pages: scroll; left, right: long lines of code"),
         ("g G", "first, last"),
         ("n p", "next, previous finding from anywhere"),
         ("Enter", "open what the cursor is on; on the timeline look at it"),

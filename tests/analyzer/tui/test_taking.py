@@ -7,9 +7,11 @@ import sys
 import threading
 
 import pytest
+from textual.widgets import Input
 
 from analyzer.analysis import Location
 from analyzer.explained import Explained
+from analyzer.tui.draw.code import RIGHT
 from analyzer.tui.outside import export
 from analyzer.tui.outside import programs as outside
 from analyzer.tui.screens.export import ExportScreen
@@ -58,6 +60,20 @@ async def test_m_copies_the_report_and_w_says_where_the_page_is(app_for, tmp_pat
         await pilot.press("w")
         assert "No browser here" in await notified(pilot)
         assert (tmp_path / "trace-advisor" / "report.html").exists()
+
+
+async def test_a_long_reason_stays_one_line_of_the_file(app_for, monkeypatch, tmp_path):
+    """Wrapped, it looked like two lines, which TOML does not read."""
+    monkeypatch.chdir(tmp_path)
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
+        await pilot.press("i")
+        pilot.app.screen.query_one(Input).value = "why " * 30
+        await settle(pilot)
+        rows = [row.strip("\u2502 ") for row in text_of(pilot.app).splitlines()]
+        at = rows.index("[[accept]]")
+        assert rows[at + 2].startswith('reason = "why why')
+        assert rows[at + 2].endswith(RIGHT)
+        assert "why" not in "".join(rows[at + 3 :])
 
 
 async def test_i_shows_the_lines_and_writes_them_once_there_is_a_reason(app_for, monkeypatch, tmp_path):
