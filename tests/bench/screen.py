@@ -9,7 +9,8 @@ counts for nothing else; the others stop it with x, from the key until the scree
 Keys: from the key until the first bytes of the changed screen come back (`first`), and until nothing follows for a quarter
 of a second (`whole`: a table may fill in later). Medians over the runs, and the fastest and slowest. On a shared machine
 those say as much of the others as of the program: `CPU` is what its main thread computed until the first bytes (up to the
-answer all its threads), the least of the runs (Linux only).
+answer all its threads), `all` until nothing followed, the least of the runs (Linux only). A key that changed nothing within
+ten seconds has `-`, and behind its row stands in how many runs one did.
 Without a trace it is the recorded 35 MB one where it lies beside the repository, else the largest sample; --megabytes makes
 one of about this size, of many small events (417 MB are 1.7 million) or of the recorded ones repeated (470 MB are a million).
 """
@@ -30,6 +31,7 @@ import sys
 import tempfile
 import termios
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from explain import largest_sample
@@ -43,6 +45,8 @@ READ, DEEPER, STOP = "\N{CHECK MARK}".encode(), b"looking deeper", "x"
 # Behind the name in /proc/PID/stat; the time in the kernel follows it.
 _USER = 11
 QUIET_SECONDS, PATIENCE_SECONDS = 0.25, 600.0
+# How long a key may take on a machine that others use; one without an effect is waited for as long.
+KEY_SECONDS = 10.0
 # What is pressed, with what to call it. Modes are opened once before their keys are measured, and once more.
 KEYS = (
     ("j", "Findings: the next finding"),
@@ -75,6 +79,16 @@ KEYS = (
     ("1", "Findings again"),
     ("3", "Operators again"),
 )
+
+
+@dataclass(frozen=True)
+class Took:
+    """What one thing took, in seconds: until it began to show, until all was there, and of CPU until either."""
+
+    first: float
+    whole: float
+    computed: float
+    computed_whole: float
 
 
 class Screen:
@@ -130,14 +144,18 @@ class Screen:
         except (OSError, ValueError, IndexError):
             return 0.0
 
-    def press(self, key: str) -> tuple[float, float, float]:
-        """Seconds until the screen begins to change, until it has changed, and of CPU before it began."""
+    def press(self, key: str) -> Took | None:
+        """Until the screen begins to change, and until it has changed; None where it does not."""
+        # What was still to come of the key before is not of this one.
+        while self._read(0.0):
+            pass
         began, computed = time.perf_counter(), self.computed()
         os.write(self._terminal, key.encode())
-        if not self._read(1.0):
-            return 0.0, 0.0, 0.0
-        first, computed = time.perf_counter(), self.computed() - computed
-        return first - began, max(first, self.settle()) - began, computed
+        if not self._read(KEY_SECONDS):
+            return None
+        first, of_first = time.perf_counter(), self.computed()
+        whole = max(first, self.settle())
+        return Took(first - began, whole - began, of_first - computed, self.computed() - computed)
 
     def close(self) -> None:
         """End the process."""
@@ -178,16 +196,26 @@ def main() -> int:
     sys.stdout.write(
         f"{trace.name}, {options.size}, {time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores, {platform.system()} "
         f"{platform.machine()}, Python {platform.python_version()}; {options.repeat} runs; milliseconds\n"
-        f"{'':<34}{'first':>8}{'fastest':>9}{'slowest':>9}{'whole':>9}{'CPU':>9}\n"
+        f"{'':<34}{'first':>8}{'fastest':>9}{'slowest':>9}{'whole':>9}{'CPU':>9}{'all':>9}\n"
     )
     for row in zip(*runs, strict=True):
-        firsts, wholes, computed = ([one[at] * 1e3 for one in row] for at in (1, 2, 3))
-        sys.stdout.write(
-            f"{row[0][0]:<34}{statistics.median(firsts):8.0f}{min(firsts):9.0f}{max(firsts):9.0f}"
-            f"{statistics.median(wholes):9.0f}{min(computed):9.0f}\n"
-        )
+        sys.stdout.write(line_of(row[0][0], [took for _, took in row]))
     sys.stdout.write(f"looking deeper, to its end: {f'{deeper:.1f} s, once' if deeper else 'nothing to look for'}\n")
     return 0
+
+
+def line_of(name: str, runs: list[Took | None]) -> str:
+    """The line of one thing: medians over the runs in which it came, of CPU the least."""
+    came = [took for took in runs if took is not None]
+    missing = f"  in {len(came)} of {len(runs)} runs" if len(came) < len(runs) else ""
+    if not came:
+        return f"{name:<34}{'-':>8}{'-':>9}{'-':>9}{'-':>9}{'-':>9}{'-':>9}{missing}\n"
+    firsts = [took.first * 1e3 for took in came]
+    return (
+        f"{name:<34}{statistics.median(firsts):8.0f}{min(firsts):9.0f}{max(firsts):9.0f}"
+        f"{statistics.median(took.whole * 1e3 for took in came):9.0f}"
+        f"{min(took.computed * 1e3 for took in came):9.0f}{min(took.computed_whole * 1e3 for took in came):9.0f}{missing}\n"
+    )
 
 
 def looked_deeper(trace: Path, size: tuple[int, int], bytecode: str) -> float:
@@ -201,11 +229,12 @@ def looked_deeper(trace: Path, size: tuple[int, int], bytecode: str) -> float:
         screen.close()
 
 
-def one_run(trace: Path, size: tuple[int, int], bytecode: str) -> list[tuple[str, float, float, float]]:
-    """One process from its start through all keys: what, seconds until it begins to show, until all is there, of CPU."""
+def one_run(trace: Path, size: tuple[int, int], bytecode: str) -> list[tuple[str, Took | None]]:
+    """One process from its start through all keys."""
     screen = Screen(trace, size, bytecode)
     try:
-        found = []
+        found: list[tuple[str, Took | None]] = []
+        stages = {}
         for name, words in (
             ("first screen", LOADING),
             ("trace read", READ),
@@ -213,17 +242,23 @@ def one_run(trace: Path, size: tuple[int, int], bytecode: str) -> list[tuple[str
             ("answer", ANSWER),
         ):
             took = screen.wait(words)
-            found.append((name, took, took, screen.computed(of_all_threads=True)))
-        read = found[1]
-        for name, took, _, computed in found[2:4]:
-            found.append((f"{name}, after reading", took - read[1], took - read[1], computed - read[3]))
+            stages[name] = (took, screen.computed(of_all_threads=True))
+            found.append((name, _stage(*stages[name])))
+        read, of_reading = stages["trace read"]
+        for name in ("first look", "answer"):
+            took, computed = stages[name]
+            found.append((f"{name}, after reading", _stage(took - read, computed - of_reading)))
         # What is looked for after the answer would be in the way of what is measured.
-        found.append(("Looking deeper: stop", *(screen.press(STOP) if screen.shows(DEEPER) else (0.0, 0.0, 0.0))))
+        found.append(("Looking deeper: stop", screen.press(STOP) if screen.shows(DEEPER) else None))
         screen.settle(2.0)
-        found += [(name, *screen.press(key)) for key, name in KEYS]
+        found += [(name, screen.press(key)) for key, name in KEYS]
     finally:
         screen.close()
     return found
+
+
+def _stage(took: float, computed: float) -> Took:
+    return Took(took, took, computed, computed)
 
 
 if __name__ == "__main__":
