@@ -2,6 +2,7 @@
 
 from analyzer.rule import Rule
 from rules.optimizer import (
+    dense_embedding_gradients,
     gradients_zeroed,
     per_parameter_norms,
     per_parameter_updates,
@@ -15,4 +16,5 @@ RULES: tuple[Rule, ...] = (
     gradients_zeroed.RULE,
     per_parameter_norms.RULE,
     update_on_host.RULE,
+    dense_embedding_gradients.RULE,
 )

@@ -105,6 +105,7 @@ SCENARIOS: dict[str, Scenario] = {
     "OP003": Scenario(quiet={"fills": False}),
     "OP004": Scenario(quiet={"norms": 3}),
     "OP005": Scenario(quiet={"on_device": True}),
+    "OP006": Scenario(quiet={"tied": True}),
     "PG001": Scenario({"steps": 0}, {"steps": 3}, "marked"),
     "PG002": Scenario({}, {"every_step": True}, "warming"),
     "PG003": Scenario({"steps": 2}, {"steps": 3}, "steady"),

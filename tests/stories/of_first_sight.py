@@ -174,14 +174,15 @@ def _dense_gradient() -> Clocked:
     world = Clocked(None)
     for _ in world.steps(5):
         world.load(110, workers=2)
-        world.host_op("aten::embedding/aten::index_select", 30)
+        world.host_op("aten::embedding/aten::index_select", 30, **{"Input Dims": [[500_000, 100], [30]]})
         world.host_op("aten::lstm", 1_900)
         world.host_op("aten::cross_entropy_loss", 90)
         with world.backward():
             with world.node("MkldnnRnnLayerBackward0"):
                 world.host_op("aten::mkldnn_rnn_layer_backward", 2_700)
-            with world.node("EmbeddingBackward0"), world.within("aten::embedding_backward"):
-                world.host_op("aten::embedding_dense_backward/aten::zeros/aten::zero_/aten::fill_", 41_000)
+            lookup = {"Input Dims": [[30, 100], [30], [], [], []]}
+            with world.node("EmbeddingBackward0"), world.within("aten::embedding_dense_backward", **lookup):
+                world.host_op("aten::zero_/aten::fill_", 41_000, **{"Input Dims": [[500_000, 100]]})
         begin = world.now
         for op, dur in (
             ("aten::lerp_", 52_000), ("aten::mul_", 28_000), ("aten::addcmul_", 55_000), ("aten::sqrt", 46_000),

@@ -11,6 +11,7 @@ from analyzer.facts.isolation import fact
 from analyzer.facts.model.before_updates import before_updates
 from analyzer.facts.model.compiled import CHECKS, Compiled, compiled
 from analyzer.facts.model.decompositions import Decompositions, decompositions
+from analyzer.facts.model.dense_tables import DenseTables, dense_tables
 from analyzer.facts.model.modules import Modules, modules
 from analyzer.facts.model.optimizing import Optimizing, optimizing
 from analyzer.facts.model.repetition import Repetition, repetition
@@ -79,6 +80,11 @@ class ModelFacts(Section):
     def decompositions(self) -> Decompositions:
         """Matrices that the optimizer's steps decompose."""
         return decompositions(self._host, self.optimizing.step_time)
+
+    @fact
+    def dense_tables(self) -> DenseTables:
+        """Gradients as large as the table of an embedding, and what passes over it."""
+        return dense_tables(self._host, self._steps, self.optimizing)
 
     @fact
     def before_updates(self) -> IntervalSet:

@@ -1,0 +1,259 @@
+"""OP006 dense-embedding-gradients: gradients and updates of a whole embedding table, of which a batch looks up few rows.
+
+## What it finds
+`nn.Embedding` or `nn.EmbeddingBag` with a large table whose gradient is made for all rows, and an optimizer that passes over all of
+them, though a batch names few.
+
+## Why it costs time
+The gradient of a lookup is a table of zeros, as large as the weights, into which the rows of the batch are added. Memory for it is
+taken and filled in each step, and each pass of the optimizer reads and writes the whole table: 128 MB for a million rows of 32
+numbers, of which a batch of 5,000 indices changes half a percent.
+
+## How it is measured
+`aten::embedding_dense_backward` and `aten::_embedding_bag_dense_backward`, the table's shape by the `aten::zero_` inside, the rows
+by the number of indices (each may name another row). Beside that zeroing the ops that read a tensor of this shape in the
+optimizer's step, and where gradients are added up, clipped or scaled; in lists of tensors by the table's part of their numbers. On
+a device their kernels' time, without one their own. Needs shapes. Unit: nanoseconds, shown as a share of the step.
+
+## Example
+Slow:
+
+```python
+self.items = nn.Embedding(1_000_000, 32)
+```
+
+Faster:
+
+```python
+self.items = nn.Embedding(1_000_000, 32, sparse=True)
+```
+
+## Fix
+1. `sparse=True`, in every version of torch: the gradient holds the rows of the batch. SGD without momentum and weight decay, and
+   Adagrad without weight decay, then update those alone, with the same result; neither with `fused=True`, which refuses them.
+2. In place of Adam and AdamW: `torch.optim.SparseAdam` for the tables, a second optimizer for the rest. That is another training:
+   moments of rows that are not in the batch stay as they are, and there is no weight decay.
+
+## Expected gain
+At most the making of the gradient and the passes over the table. Likely are zeroing and the passes without the rows of the batch.
+With a million rows of 32 numbers, 5,120 indices a step and two CPU cores a step of SGD took 34 ms of CPU time in place of 203, one
+of SparseAdam 172 in place of Adam's 760; with a tenth of the rows it takes about half as long as before.
+
+## When it is wrong
+Each index is taken for another row. Tables that are multiplied as well (tied to the head of a language model) have a dense
+gradient anyway: the rule leaves them alone, and so it does with momentum in SGD, whose sparse buffers would grow, and with
+optimizers that refuse sparse gradients. NCCL reduces no sparse gradients, gloo does; FSDP shards none. `mode="max"` of
+`EmbeddingBag` has none.
+
+## Thresholds
+- `min_ratio`: share of the used steps that goes into whole tables from which the rule fires.
+- `max_rows_ratio`: share of the rows looked up for an update up to which sparse gradients are worth it.
+
+## References
+- https://docs.pytorch.org/docs/stable/generated/torch.nn.Embedding.html
+- https://docs.pytorch.org/docs/stable/generated/torch.optim.SparseAdam.html
+- https://github.com/pytorch/pytorch/issues/22400
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.facts.model.dense_tables import DenseTable
+from analyzer.finding import (
+    Advice,
+    Bar,
+    Bars,
+    Confidence,
+    Finding,
+    Outcome,
+    cannot_tell,
+    clear,
+    not_applicable,
+)
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.units import count, duration, share
+from rules.optimizer.whole_tables import WholeTables, saving_of, whole_tables
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="OP006",
+    name="dense-embedding-gradients",
+    family="optimizer",
+    title="Dense gradients of embedding tables",
+    needs=frozenset({Capability.HOST_OPS}),
+    thresholds=(
+        Threshold("min_ratio", 0.05, "ratio", "below, any rule would call it low, and the change is one of the model"),
+        Threshold(
+            "max_rows_ratio", 0.1, "ratio", "with a tenth of the rows a CPU core takes half the time, with a third all"
+        ),
+    ),
+    references=(
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.Embedding.html",
+        "https://github.com/pytorch/pytorch/issues/22400",
+    ),
+)
+
+_SAME_RESULT = ("SGD", "Adagrad")
+_MOVES_ALL = ("Adam", "AdamW")
+# SGD adds the gradient to the weights in one pass; momentum and weight decay take more.
+_PLAIN_SGD = 1.0
+
+
+def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+    """Fires where zeroing and passing over tables of which few rows are looked up takes `min_ratio` of the used steps."""
+    found = facts.model.dense_tables
+    if not found.calls:
+        yield not_applicable("no dense gradient of an embedding in the used steps")
+        return
+    if facts.device.unrecorded:
+        yield cannot_tell("needs the device's work (ProfilerActivity.CUDA): how long the table takes is not known")
+        return
+    if not found.found:
+        yield cannot_tell("needs record_shapes=True: how many rows the tables have is not known")
+        return
+    tables = [table for table in found.found if table.touched_ratio <= limits["max_rows_ratio"]]
+    if not tables:
+        fewest = min(table.touched_ratio for table in found.found)
+        yield clear(
+            f"{share(fewest)} of a table's rows are looked up for an update, above {share(limits['max_rows_ratio'])}"
+        )
+        return
+    cost = whole_tables(facts, tables)
+    ratio = facts.steps.ratio(cost.useless_ns)
+    if ratio < limits["min_ratio"]:
+        yield clear(
+            f"zeroing and passing over whole tables takes {share(ratio)} of the step, below {share(limits['min_ratio'])}"
+        )
+        return
+    free = [table for table in tables if table.used_by is None]
+    refused = _refused(facts, tables) if not free else _kept(facts, free)
+    if refused is not None:
+        yield refused
+        return
+    cost = whole_tables(facts, free)
+    if facts.steps.ratio(cost.useless_ns) >= limits["min_ratio"]:
+        yield _finding(facts, free, cost)
+        return
+    yield _refused(facts, [table for table in tables if table.used_by is not None])
+
+
+def _refused(facts: Facts, tables: list[DenseTable]) -> Outcome:
+    """Why tables that are read by other ops keep their dense gradient."""
+    largest = max(tables, key=lambda table: table.rows * table.width)
+    return clear(
+        f"`{largest.used_by}` reads a matrix of {largest.rows:,} x {largest.width:,} as well, as of a head tied to the table: its "
+        "gradient is dense anyway"
+    )
+
+
+def _kept(facts: Facts, tables: list[DenseTable]) -> Outcome | None:
+    """Why sparse gradients would not go with the rest of the program; None where they do."""
+    work, sent = facts.model.optimizing, facts.communication.collectives
+    if not len(work.spans):
+        return not_applicable(
+            "no Optimizer.step span in the used steps: which optimizer passes over the tables is not known"
+        )
+    if sent.sharded:
+        return clear("parameters are sharded, and sharded ones have no sparse gradients")
+    if sent.running and facts.device.main is not None:
+        return clear("ranks reduce their gradients, and NCCL reduces no sparse ones (gloo does)")
+    if work.class_name not in (*_SAME_RESULT, *_MOVES_ALL):
+        return clear(
+            f"{work.class_name} takes no sparse gradients: SGD, Adagrad and SparseAdam do, which is another training"
+        )
+    if work.class_name == "SGD" and _moved_otherwise(facts, tables):
+        return clear(
+            "SGD passes over the table more than once: with weight decay it refuses sparse gradients, with momentum its sparse "
+            "buffers grow to all rows that were ever looked up"
+        )
+    return None
+
+
+def _moved_otherwise(facts: Facts, tables: list[DenseTable]) -> bool:
+    """Whether momentum or weight decay moves rows that are not in the batch."""
+    if facts.model.dense_tables.lists_hidden:
+        return facts.model.optimizing.foreach_kinds > _PLAIN_SGD
+    return any(table.passes > _PLAIN_SGD for table in tables)
+
+
+def _finding(facts: Facts, tables: list[DenseTable], cost: WholeTables) -> Finding:
+    work = facts.model.optimizing
+    largest = max(tables, key=lambda table: table.rows * table.width)
+    each = facts.steps.per_step
+    passes = (
+        f", and {duration(each(cost.passes_ns))} go into ops that pass over all of it"
+        if cost.passes_ns
+        else "; how long the optimizer's lists take for it was not recorded"
+    )
+    more = f" ({count(len(tables), 'shape')} of tables together)" if len(tables) > 1 else ""
+    return Finding(
+        why=(
+            f"The gradient of an embedding is a whole table of {largest.rows:,} rows, of which an update looks up at most "
+            f"{share(largest.touched_ratio)}. In {facts.steps.each} filling it with zeros takes "
+            f"{duration(each(cost.zeroing_ns))}{passes}{more}."
+        ),
+        saving=saving_of(facts, cost),
+        fix=_fix(facts),
+        verify="Record again with shapes: no `aten::embedding_dense_backward`, and no op of the optimizer over the table's shape.",
+        steps_seen=facts.steps.count_with(cost.spans),
+        confidence=Confidence.HIGH if work.class_name == "SGD" and cost.passes_ns else Confidence.MEDIUM,
+        evidence=(
+            Bars(
+                "mean step, " + ("on the device" if facts.device.main is not None else "on the host"),
+                "ns",
+                (
+                    Bar("filling gradients with zeros", each(cost.zeroing_ns)),
+                    Bar("passes over whole tables", each(cost.passes_ns)),
+                    Bar("adding the rows of the batch", each(cost.others_ns)),
+                ),
+            ),
+        ),
+        caveats=_caveats(work.class_name),
+    )
+
+
+def _caveats(name: str) -> tuple[str, ...]:
+    rows = "Each index is taken for another row: where many name the same, an update changes fewer."
+    if name in _MOVES_ALL:
+        return (
+            f"{name} moves rows that are not in the batch too, by their moments"
+            + (" and its weight decay" if name == "AdamW" else "")
+            + "; SparseAdam does not: compare the validation score.",
+            rows,
+        )
+    return (rows,)
+
+
+def _fix(facts: Facts) -> tuple[Advice, ...]:
+    name = facts.model.optimizing.class_name
+    among = " DistributedDataParallel reduces sparse gradients with gloo, not with NCCL." if _ranks(facts) else ""
+    module = "-self.table = nn.Embedding(rows, width)\n+self.table = nn.Embedding(rows, width, sparse=True)"
+    if name in _SAME_RESULT:
+        without = "without momentum and weight decay" if name == "SGD" else "without weight decay"
+        return (
+            Advice(
+                "diff",
+                module,
+                f"`EmbeddingBag` too, but for `mode='max'`. {name} takes sparse gradients {without}, and not with `fused=True`; "
+                f"the result is the same.{among}",
+            ),
+        )
+    return (
+        Advice(
+            "diff",
+            f"{module}\n-optimizer = torch.optim.{name}(model.parameters(), lr=lr)\n"
+            "+rest = [each for each in model.parameters() if each is not model.table.weight]\n"
+            f"+optimizer = torch.optim.{name}(rest, lr=lr)\n"
+            "+of_table = torch.optim.SparseAdam([model.table.weight], lr=lr)    # step and zero_grad beside the other",
+            f"`EmbeddingBag` too, but for `mode='max'`. {name} itself refuses sparse gradients.{among}",
+        ),
+    )
+
+
+def _ranks(facts: Facts) -> bool:
+    return bool(facts.communication.collectives.running) or facts.communication.collectives.data_parallel
+
+
+RULE = Rule(META, check, __doc__)

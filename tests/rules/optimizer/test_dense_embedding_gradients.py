@@ -1,0 +1,183 @@
+"""OP006: a table of a million rows of which a batch looks up a few thousand, with a dense gradient and an update of all rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import Confidence, State
+from building.builders import AUTOGRAD, TraceBuilder
+from rules.optimizer.dense_embedding_gradients import RULE
+from running.one_rule import judged, run
+
+STEP = 100_000
+ROWS, WIDTH = 1_000_000, 32
+TABLE, LAYER = [ROWS, WIDTH], [1, WIDTH]
+# What each class of torch.optim does to one parameter.
+PASSES = {
+    "SGD": ("aten::add_",),
+    "Adagrad": ("aten::addcmul_", "aten::sqrt", "aten::add_", "aten::addcdiv_"),
+    "Adam": ("aten::lerp_", "aten::mul_", "aten::addcmul_", "aten::sqrt", "aten::div_", "aten::add_", "aten::addcdiv_"),
+    "RMSprop": ("aten::mul_", "aten::addcmul_", "aten::sqrt", "aten::addcdiv_"),
+    "momentum": ("aten::mul_", "aten::add_", "aten::add_"),
+}
+
+
+class _Step:
+    """One step at a moment; on a device each op launches one kernel, which runs in a row behind the others."""
+
+    def __init__(self, builder: TraceBuilder, at: float) -> None:
+        self.builder, self.at, self.free = builder, at, at + 100
+
+    def op(self, name: str, dur: float, dims: list[object], *, thread: int, sequence: int | None = None) -> None:
+        """An op of such inputs, whose kernel runs for `dur`; without a device it takes as long itself."""
+        args: dict[str, object] = {"Input Dims": dims}
+        if sequence is not None:
+            args["Sequence number"] = sequence
+        host = dur if self.builder.device is None else 20
+        self.builder.op(name, self.at, host, thread=thread, **args)
+        if self.builder.device is not None:
+            self.builder.launch(self.at + 1, kernel_start=self.free, kernel_dur=dur - 2, op=None, thread=thread)
+            self.free += dur
+        self.at += host + 1
+
+
+def world(
+    *, device: str | None = None, optimizer: str = "SGD", indices: int = 5_000, rows: int = ROWS, fill: float = 20_000,
+    each: float = 8_000, tied: bool = False, shapes: bool = True, lists: bool = False, hidden: bool = False, steps: int = 3,
+    clipped: bool = False, bag: bool = False, penalty: bool = False, reduced: bool = False,
+) -> TraceBuilder:  # fmt: skip
+    """Steps of 100 ms: a lookup, its gradient with zeros for `fill`, a head, and an update that passes over the table."""
+    builder = TraceBuilder(device)
+    table: list[int] = [rows, WIDTH]
+    for number in range(steps):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        step = _Step(builder, at + 100)
+        backward = 4242 if device is None else AUTOGRAD
+        step.op("aten::embedding", 500, [table, [indices], [], [], []], thread=4242, sequence=10 * number)
+        if penalty:
+            step.op("aten::pow", 500, [table, []], thread=4242, sequence=10 * number + 1)
+        weight = table if tied else LAYER
+        step.op("aten::linear", 2_000, [[indices, WIDTH], weight, []], thread=4242, sequence=10 * number + 2)
+        name = "aten::_embedding_bag_dense_backward" if bag else "aten::embedding_dense_backward"
+        begin = step.at
+        step.at += 10
+        step.op("aten::zero_", fill, [table], thread=backward)
+        step.op("aten::add_", 1_000, [[indices, WIDTH]], thread=backward)
+        dims = [[indices, WIDTH], [indices], [], [], []]
+        builder.op(name, begin, step.at - begin, thread=backward, **{"Input Dims": dims})
+        if clipped:
+            step.op("aten::linalg_vector_norm", each, [table, []], thread=4242)
+        if reduced:
+            builder.launch(
+                step.at, kernel_start=step.free, kernel_dur=3_000, name="ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)",
+                op="c10d::allreduce_", stream=20,
+            )  # fmt: skip
+            step.at, step.free = step.at + 10, step.free + 3_000
+        begin = step.at
+        step.at += 10
+        for op in PASSES[optimizer]:
+            if lists:
+                shown: list[object] = [] if hidden else [table, [rows, WIDTH * 3]]
+                step.op(op.replace("aten::", "aten::_foreach_"), each, [shown, shown, []], thread=4242)
+            else:
+                step.op(op, each, [table, table, []], thread=4242)
+        kind = "SGD" if optimizer == "momentum" else optimizer
+        builder.optimizer(begin, step.at - begin, kind)
+        if device is not None:
+            # The rest of the step computes: what kernels get shorter by reaches the clock.
+            step.op("aten::mm", (number + 1) * STEP - step.free, [[8, 8], [8, 8]], thread=4242)
+        if not shapes:
+            for event in builder.events:
+                event.get("args", {}).pop("Input Dims", None)
+    return builder
+
+
+@pytest.mark.parametrize("device", [None, "cuda"])
+def test_fires_with_zeros_and_passes(device: str | None) -> None:
+    found = judged(RULE, world(device=device))
+    assert found.confidence is Confidence.HIGH
+    assert "1,000,000 rows, of which an update looks up at most 0.5 %" in found.finding.why
+    assert "zeros takes 20 ms, and 8.0 ms go into ops" in found.finding.why
+    assert found.finding.saving.usual_ns == pytest.approx(3 * (20e6 + 0.995 * 8e6), rel=0.1)
+    (fix,) = found.finding.fix
+    assert "sparse=True" in fix.code
+    assert "the result is the same" in fix.note
+
+
+def test_the_bound_holds_the_whole_gradient_on_a_device() -> None:
+    saving = judged(RULE, world(device="cuda")).finding.saving
+    assert saving.kernel_ns == pytest.approx(3 * (20e6 + 1e6 + 8e6), rel=0.01)
+
+
+def test_a_bag_is_a_table_too() -> None:
+    assert run(RULE, world(bag=True)).state is State.FIRED
+
+
+def test_adam_gets_another_optimizer_and_hears_what_changes() -> None:
+    found = judged(RULE, world(optimizer="Adam", each=2_000))
+    assert found.confidence is Confidence.MEDIUM
+    assert "SparseAdam" in found.finding.fix[0].code
+    assert any("moves rows that are not in the batch" in caveat for caveat in found.finding.caveats)
+
+
+def test_clipping_passes_over_the_gradient_too() -> None:
+    plain, clipped = (judged(RULE, world(clipped=each)).finding.saving for each in (False, True))
+    assert clipped.usual_ns - plain.usual_ns == pytest.approx(3 * 0.995 * 8e6, rel=0.01)
+
+
+def test_of_a_list_only_the_part_of_the_table_counts() -> None:
+    found = judged(RULE, world(device="cuda", lists=True)).finding
+    assert "2.0 ms go into ops" in found.why
+
+
+def test_lists_without_shapes_are_in_the_bound_alone() -> None:
+    found = judged(RULE, world(device="cuda", lists=True, hidden=True))
+    assert "was not recorded" in found.finding.why
+    assert "was not recorded" in found.finding.saving.basis
+    assert found.finding.saving.kernel_ns == pytest.approx(3 * 29e6, rel=0.01)
+    assert found.finding.saving.usual_ns < 3 * 20.1e6
+    assert found.confidence is Confidence.MEDIUM
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ({"tied": True}, "aten::linear"),
+        ({"penalty": True}, "aten::pow"),
+        ({"optimizer": "momentum", "each": 3_000}, "more than once"),
+        ({"optimizer": "RMSprop", "each": 3_000}, "RMSprop takes no sparse gradients"),
+        ({"indices": 200_000}, "20 % of a table's rows"),
+        ({"device": "cuda", "reduced": True}, "NCCL"),
+    ],
+    ids=["tied", "penalised", "momentum", "another optimizer", "many rows", "reduced by NCCL"],
+)
+def test_leaves_alone_what_sparse_gradients_do_not_go_with(what: dict[str, object], words: str) -> None:
+    result = run(RULE, world(**what))  # type: ignore[arg-type]
+    assert result.state is State.CLEAR
+    assert words in result.reason
+
+
+def test_cannot_tell_without_shapes() -> None:
+    result = run(RULE, world(shapes=False))
+    assert result.state is State.CANNOT_TELL
+    assert "record_shapes=True" in result.reason
+
+
+def test_not_applicable_where_gradients_are_sparse() -> None:
+    builder = TraceBuilder(None)
+    for number in range(3):
+        builder.step(number, number * STEP, STEP)
+        dims = {"Input Dims": [[5_000, WIDTH], [5_000], [], [], []]}
+        builder.op("aten::embedding_sparse_backward", number * STEP, 100, **dims)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("fill", "state"), [(4_900, State.CLEAR), (5_100, State.FIRED)])
+def test_boundary_of_time(fill: float, state: State) -> None:
+    assert run(RULE, world(fill=fill, each=10)).state is state
+
+
+@pytest.mark.parametrize(("indices", "state"), [(99_000, State.FIRED), (101_000, State.CLEAR)])
+def test_boundary_of_rows(indices: int, state: State) -> None:
+    assert run(RULE, world(indices=indices)).state is state
