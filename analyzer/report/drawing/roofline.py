@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import escape
@@ -20,6 +20,8 @@ _MOST_DOTS = 120
 _NAMED = 6
 # Marks below the picture: on a narrow one every second power would stand on the first.
 _LEAST_APART = 58
+# Lines of text need so much.
+_LINE_APART = 14
 _LEAST_RADIUS, _MOST_RADIUS = 3.0, 18.0
 
 
@@ -103,13 +105,31 @@ def _roofs(scale: _Scale, roofs: Roofs) -> Iterator[str]:
         yield line(*scale.at(start, start * roofs.bytes_per_s), *scale.at(end, end * roofs.bytes_per_s), "roof")
         middle = math.sqrt(start * end)
         x, y = scale.at(middle, middle * roofs.bytes_per_s)
-        yield text(x - 8, y - 6, rate(roofs.bytes_per_s, "B"), "end strong")
-    for kind, flops in roofs.flops_per_s.items():
-        begin = flops / roofs.bytes_per_s
-        if begin < high:
-            yield line(*scale.at(max(begin, low), flops), *scale.at(high, flops), "roof")
-            _, y = scale.at(high, flops)
-            yield text(scale.right - 4, y - 5, f"{kind} {rate(flops, 'FLOP')}", "end strong")
+        words = rate(roofs.bytes_per_s, "B")
+        # Left of a line at the edge it would stand on the figures of the axis.
+        aside = x - 8 - width_of(words) < _LEFT
+        yield text(x + 8, y + 14, words, "strong") if aside else text(x - 8, y - 6, words, "end strong")
+    flat = {kind: flops for kind, flops in roofs.flops_per_s.items() if flops / roofs.bytes_per_s < high}
+    for flops in flat.values():
+        yield line(*scale.at(max(flops / roofs.bytes_per_s, low), flops), *scale.at(high, flops), "roof")
+    for y, words in _named(scale, flat):
+        yield text(scale.right - 4, y - 5, words, "end strong")
+
+
+def _named(scale: _Scale, flat: Mapping[str, float]) -> Iterator[tuple[float, str]]:
+    """Where the names of flat roofs stand, from the highest down; those of roofs that lie close to each other in one line."""
+    formats: dict[float, list[str]] = {}
+    for kind, flops in flat.items():
+        formats.setdefault(flops, []).append(kind)
+    lines: list[tuple[float, list[str]]] = []
+    for flops in sorted(formats, reverse=True):
+        _, y = scale.at(10.0 ** scale.x[1], flops)
+        words = f"{', '.join(formats[flops])} {rate(flops, 'FLOP')}"
+        if lines and y - lines[-1][0] < _LINE_APART:
+            lines[-1][1].append(words)
+        else:
+            lines.append((y, [words]))
+    return ((y, "; ".join(words)) for y, words in lines)
 
 
 def _dots(scale: _Scale, shown: Sequence[Dot]) -> Iterator[str]:

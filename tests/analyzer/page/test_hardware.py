@@ -14,7 +14,7 @@ from analyzer.page import hardware
 from analyzer.page.words.shapes import shapes
 from analyzer.report import html, markdown, svg, text
 from analyzer.report.drawing.roofline import roofline
-from analyzer.report.drawing.shapes import NARROW
+from analyzer.report.drawing.shapes import NARROW, width_of
 from analyzer.units import rate
 from programs.hardware import explained, products
 
@@ -166,3 +166,27 @@ def test_shapes_as_people_write_them(recorded: str, said: str) -> None:
 )
 def test_rates_are_in_powers_of_a_thousand(value: float, said: str) -> None:
     assert rate(value, "FLOP") == said
+
+
+@pytest.mark.parametrize("width", [NARROW, 960])
+@pytest.mark.parametrize(
+    ("roofs", "named"),
+    [
+        ({"fp32": 67e12, "fp64": 67e12, "bf16": 990e12}, ["13 GB/s", "bf16 990 TFLOP/s", "fp32, fp64 67 TFLOP/s"]),
+        ({"fp32": 21e9, "fp64": 24e9}, ["13 GB/s", "fp64 24 GFLOP/s; fp32 21 GFLOP/s"]),
+    ],
+)
+def test_names_of_roofs_stand_on_nothing(
+    known: Analysis, monkeypatch: pytest.MonkeyPatch, roofs: dict[str, float], named: list[str], width: int
+) -> None:
+    monkeypatch.setattr(hardware, "roofs", lambda analysis: hardware.Roofs(13e9, roofs))
+    drawing = roofline(known, width)
+    assert drawing is not None
+    told = re.findall(r'<text class="([^"]*)" x="([\d.]+)" y="([\d.]+)">([^<]*)</text>', drawing.body)
+    strong = [(float(x), float(y), kind, words) for kind, x, y, words in told if "strong" in kind]
+    assert sorted(words for *_, words in strong) == named
+    for x, _, kind, words in strong:
+        # The figures of the axis end at 102.
+        assert x - (width_of(words) if "end" in kind else 0) >= 102
+    heights = [y for x, y, kind, _ in strong if "end" in kind and x > width / 2]
+    assert all(abs(first - second) >= 14 for first, second in itertools.combinations(heights, 2))
