@@ -88,7 +88,7 @@ class Redaction:
 
     def _raw(self, key: str, text: bytes) -> bytes:
         """A value as JSON, cleaned; the same object where nothing is private in it."""
-        if b'"' not in text:
+        if b'"' not in text and not self._is_secret(key):
             return text
         known = self._known.get((key, text))
         if known is None:
@@ -104,22 +104,22 @@ class Redaction:
         return known
 
     def _value(self, value: Any, key: str = "") -> Any:
+        if self._is_secret(key) and not (value is None or isinstance(value, bool)):
+            return self._clean(f'"{key}": "x"').rpartition(": ")[2].strip('"')
         if isinstance(value, str):
-            return self._named(key, value)
+            return value if key in _NUMBERED and _NUMBER.fullmatch(value) else self._text(value)
         if isinstance(value, list):
             return [self._value(item, key) for item in value]
         if isinstance(value, dict):
             return {self._text(name): self._value(item, name) for name, item in value.items()}
         return value
 
-    def _named(self, key: str, value: str) -> str:
-        """A text under a key, which may say that it is a secret."""
-        if key in _NUMBERED and _NUMBER.fullmatch(value):
-            return value
+    def _is_secret(self, key: str) -> bool:
+        """Whether a key says that what stands under it is a secret, whatever that is: a text, a number, more keys."""
         secret = self._secret_keys.get(key)
         if secret is None:
             secret = self._secret_keys[key] = self._clean(f'{{"{key}": "x"}}') != f'{{"{self._clean(key)}": "x"}}'
-        return self._clean(f'"{key}": "x"').rpartition(": ")[2].strip('"') if secret else self._text(value)
+        return secret
 
     def _text(self, value: str) -> str:
         return self._clean(value)

@@ -16,16 +16,29 @@ _PATH = re.compile(
     rf"|\\\\{_PART}(?:\\+{_PART})+"
 )
 _FILE_URL = re.compile(r"\bfile://[\w.-]*(?=/)")
-_URL = re.compile(r"(?<![\w+.-])[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"`<>|]+")
+_URL = re.compile(
+    r"(?<![\w+.-])[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"`<>|]+"
+    # As people write them, without a scheme; modules and folders are called so too where the last part is another.
+    r"|(?<![\w+./@\\-])(?:(?:[A-Za-z0-9-]+\.)+(?:com|org|ai|cloud|jfrog\.io)|(?:docker|quay|ghcr|nvcr)\.io)/[^\s'\"`<>|]+"
+)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PACKAGES = re.compile(r"(?:site|dist)-packages[\\/](.+)$")
 _STANDARD_LIBRARY = re.compile(r"[\\/]lib[\\/]python[\d.]+[\\/](.+)$")
 # Folders every Linux machine has: advice names them.
 _SYSTEM = ("/dev/", "/proc/", "/sys/")
 # Pages that rules refer to; any other address may be somebody's own.
 _PUBLIC_HOSTS = (
-    "pytorch.org", "github.com", "github.io", "nvidia.com", "python.org", "huggingface.co", "amd.com", "intel.com",
+    "pytorch.org", "nvidia.com", "python.org", "amd.com", "intel.com",
     "readthedocs.io", "readthedocs.org", "perfetto.dev", "vllm.ai", "arxiv.org", "docs.aws.amazon.com",
 )  # fmt: skip
+# There anybody has pages, which are told by their owner.
+_OF_ANYBODY = ("github.com", "huggingface.co", "docker.io", "quay.io", "ghcr.io", "nvcr.io")
+_PAGES_OF_ANYBODY = ".github.io"
+_KNOWN_OWNERS = frozenset((
+    "pytorch", "nvidia", "rocm", "huggingface", "docs", "openxla", "deepspeedai", "microsoft", "bytedance", "linkedin", "intel",
+    "bitsandbytes-foundation", "johnsmith0031", "m87-labs", "triton-lang", "vllm-project", "lightning-ai", "dao-ailab",
+    "facebookresearch", "google", "tensorflow", "python", "numpy", "library",
+))  # fmt: skip
 # Names so common that hiding them would only break words.
 _COMMON_NAMES = (
     " root user users admin ubuntu runner docker jupyter home work data train model test main localhost local torch python "
@@ -106,8 +119,16 @@ def _paths(text: str, project: Project) -> str:
 
 
 def _address(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    host = rest.partition("/")[0].lower()
-    if any(host == public or host.endswith(f".{public}") for public in _PUBLIC_HOSTS):
+    before, sign, rest = url.partition("://") if _SCHEME.match(url) else ("", "", url)
+    host, _, path = rest.partition("/")
+    if _is_public(host.lower(), path):
         return url.partition("?")[0]
-    return f"{scheme}://{REMOVED}"
+    return f"{before}{sign}{REMOVED}"
+
+
+def _is_public(host: str, path: str) -> bool:
+    if host in _OF_ANYBODY:
+        return re.split(r"[/?#]", path)[0].lower() in _KNOWN_OWNERS
+    if host.endswith(_PAGES_OF_ANYBODY):
+        return host.removesuffix(_PAGES_OF_ANYBODY) in _KNOWN_OWNERS
+    return any(host == public or host.endswith(f".{public}") for public in _PUBLIC_HOSTS)

@@ -33,7 +33,7 @@ TOLD = (
     ),
     # Pairs without quotes: of an environment, and in brackets that are no call's.
     re.compile(
-        r"(?<!\w)([A-Z0-9_]+_(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?)\s*(?:,|[-=]>|→)\s*)[^\s'\",()\[\]{}]+"
+        r"(?<!\w)([A-Z0-9_]+_(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?)\s*(?:,|[-=]>|→)\s*)(?!value\b)[^\s'\",()\[\]{}]+"
     ),
     re.compile(rf"(?i)((?<![\w>])[(\[{{]\s*{SECRET_BUT_TOKEN}\s*,\s*)[^\s'\",()\[\]{{}}]+(?=\s*[)\]}}])"),
 )

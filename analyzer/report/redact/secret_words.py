@@ -1,11 +1,18 @@
 """What a secret is called, and how its value is written."""
 
+# Words before the one that says so: `db_password`, `db-password`, `dbPassword`.
+BEFORE = r"(?:[\w-]*[_-]|(?-i:\w*[a-z0-9](?=[A-Z])))?"
 # A token is also a piece of text, and stands in code and prose of language models: patterns that mind that name it themselves.
 SECRET_BUT_TOKEN = (
     r"(?:secret|passwd|password|passwort|kennwort|passphrase|passcode|pwd|(?:api|access|private|account|secret|signing|encryption|ssh|hf|wandb)"
-    r"[_-]?key|credentials?)"
+    r"[_-]?key|cred(?:ential)?s?|mot de passe|contraseña|senha|пароль|密码|密碼|パスワード|비밀번호)"
 )
 SECRET_WORD = rf"(?:token|{SECRET_BUT_TOKEN})"
-_QUOTED = r"[bBfFrRuU]{0,2}(?:\"{3}.*?\"{3}|'{3}.*?'{3}|\"[^\"]*\"|'[^']*')"
-# In quotes, also in those of a call or a list, as `SecretStr('...')` and `['...', '...']`; else up to the next blank.
-VALUE = rf"(?:\[[^\]]{{0,2000}}\]|(?:[\w.]{{0,64}}[(\[{{<]\s*)?{_QUOTED}|[^\s'\"&,;)]+)"
+# Everything between brackets, with one more pair inside; what does not end is taken as far as a secret may reach.
+BRACKETS = (
+    r"(?:\{(?:[^{}]|\{[^{}]{0,500}\}){0,2000}(?:\}|$)|\[(?:[^\[\]]|\[[^\[\]]{0,500}\]){0,2000}(?:\]|$)"
+    r"|\((?:[^()]|\([^()]{0,500}\)){0,2000}(?:\)|$))"
+)
+_QUOTED = r"(?:[bBfFrRuU]{0,2}(?:\"{3}.*?\"{3}|'{3}.*?'{3}|\"[^\"]*\"|'[^']*')|\\{1,4}\"[^\"]*\"|\\{1,4}'[^']*')"
+# In brackets or quotes, also in those of a call, as `SecretStr('...')`; else up to the next blank.
+VALUE = rf"(?:{BRACKETS}|(?:[\w.]{{0,64}}[(\[{{<]\s*)?{_QUOTED}|[^\s'\"&,;)]+)"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 
+from analyzer.report.redact.dumps import CONNECTIONS, DUMPED
 from analyzer.report.redact.paths import REMOVED
 from analyzer.report.redact.phrases import PEOPLE, TOLD
-from analyzer.report.redact.secret_words import SECRET_BUT_TOKEN, SECRET_WORD, VALUE
+from analyzer.report.redact.secret_words import BEFORE, BRACKETS, SECRET_BUT_TOKEN, SECRET_WORD, VALUE
 
 # What may stand between a name and its value.
 _SIGN = r"(?:[-=]{1,3}>|→|={1,3}|:=|!=|:)"
@@ -19,16 +20,19 @@ _NO_PROSE = r"(?!(?<=\s)[a-z]+[,.;]?\s)"
 _NAMED = (
     # The same as a dictionary writes it, in JSON or in Python, quotes escaped or not: `{"password": "..."}`, `{'HF_KEY': '...'}`.
     re.compile(
-        rf"(?i)(\\{{0,4}}[\"'](?:[\w-]*[_-])?(?:{SECRET_WORD}|key|pass|auth|login|user_?name|host_?name)\\{{0,4}}[\"']\s*[:=]\s*)"
-        r"(?:\\{0,4}\"(?:[^\"\\]|\\[^\"])*\\{0,4}\"|\\{0,4}'(?:[^'\\]|\\[^'])*\\{0,4}'|[^\s,;}\])]+)"
+        rf"(?i)(\\{{0,4}}[\"']{BEFORE}(?:{SECRET_WORD}|key|pass|auth|login|user_?name|host_?name)\\{{0,4}}[\"']\s*[:=]\s*)"
+        rf"(?:{BRACKETS}|"
+        r"\\{0,4}\"(?:[^\"\\]|\\[^\"])*\\{0,4}\"|\\{0,4}'(?:[^'\\]|\\[^'])*\\{0,4}'|[^\s,;}\])]+)"
     ),
     # A bar ends the line in YAML: the value stands on the next.
-    re.compile(rf"(?i)(?<![\w-])((?:[\w-]*[_-])?{SECRET_BUT_TOKEN}\s*{_SIGN}\s*(?:[|>][+-]?\s+)?){VALUE}"),
-    re.compile(rf"(?i)(?<![\w-])([\w-]*[_-]token\s*{_TOKEN_SIGN}\s*(?:[|>][+-]?\s+)?){_NO_CODE}{VALUE}"),
+    re.compile(rf"(?i)(?<![\w-])({BEFORE}{SECRET_BUT_TOKEN}\s*{_SIGN}\s*(?:[|>][+-]?\s+)?){VALUE}"),
+    re.compile(
+        rf"(?i)(?<![\w-])((?:[\w-]*[_-]|(?-i:\w*[a-z0-9](?=T)))token\s*{_TOKEN_SIGN}\s*(?:[|>][+-]?\s+)?){_NO_CODE}{VALUE}"
+    ),
     re.compile(rf"(?i)(?<![\w-])(token\s*{_TOKEN_SIGN}\s*(?:[|>][+-]?\s+)?){_NO_CODE}{_NO_PROSE}{VALUE}"),
     # Pairs, as the items of a dictionary or of an environment are shown; a token alone is a word of a sentence.
     re.compile(
-        rf"(?i)([\"'](?:[\w-]+[_-](?:{SECRET_WORD}|key|pass|auth)|(?!token){SECRET_WORD})[\"']\s*,\s*)(?:\"[^\"]*\"|'[^']*')"
+        rf"(?i)([\"'](?:[\w-]+[_-](?:{SECRET_WORD}|key|pass|auth)|(?!token){SECRET_WORD})[\"']\s*,\s*)(?![\"']value[\"']\s*:)(?:\"[^\"]*\"|'[^']*')"
     ),
     re.compile(rf"(?i)(<(?:[\w.-]*[_:-])?{SECRET_WORD}>)[^<]+(?=</)"),
     # Of .netrc, and of a browser.
@@ -36,15 +40,16 @@ _NAMED = (
     re.compile(r"(?i)\b((?:set-)?cookie:\s*)[^\n]+"),
     re.compile(rf"(?i)((?<![\w-])--?(?:[\w-]*-)?{SECRET_WORD}\s+){VALUE}"),
     re.compile(rf"(?<!\w)([A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?)[A-Z0-9_]*=){VALUE}"),
-    re.compile(rf"(?<!\w)((?:USER|USERNAME|LOGNAME|HOST|HOSTNAME|HOME|PWD|SSH_\w+)=){VALUE}"),
-    re.compile(r"(?i)\b((?:bearer|authorization:\s*basic)\s+)[\w.~+/=-]{8,}"),
+    re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}"),
     # The signature that opens a file in a cloud.
     re.compile(r"(?<!\w)(sig=)[\w%+/=-]{16,}"),
 )
 # Shapes that need no name, by who issues them.
 _SHAPES = re.compile(
     r"(?<![A-Za-z0-9])(?:"
-    r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}|glpat-[\w-]{16,}|hf_[A-Za-z0-9]{16,}|"  # GitHub, GitLab, Hugging Face
+    r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}|hf_[A-Za-z0-9]{16,}|"  # GitHub, Hugging Face
+    r"gl(?:pat|rt|dt|cbt|ptt|soat|ft|imt|agent|oas)-[\w-]{16,}|"  # GitLab
+    r"ATATT[\w=-]{20,}|lin_api_[A-Za-z0-9]{20,}|AGE-SECRET-KEY-[A-Z0-9]+|"  # Atlassian, Linear, age
     r"sk-[\w-]{16,}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|SG\.[\w-]{16,}\.[\w-]{16,}|"  # model, payment and mail services
     r"(?:nvapi|pplx|xai|tskey)-[\w-]{16,}|(?:gsk|r8|tgp_v1|dckr_pat)_[\w-]{20,}|hv[sbr]\.[\w-]{20,}|"  # likewise
     r"(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{30,}|ya29\.[\w-]{16,}|"  # AWS, Google
@@ -57,12 +62,14 @@ _SHAPES = re.compile(
 _PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|$)", re.DOTALL)
 _SSH = re.compile(r"(?<!\w)(?:ssh-\w+|ecdsa-[\w-]+) AAAA[\w+/]{8,}={0,2}(?: [\w.@-]+)?")
 # Somebody's address, or somebody on a machine, as scp writes it; no version of a symbol, no decorator of a diff.
-_MAIL = re.compile(r"(?<![\w.+-])[+-]?\w[\w.+-]*@(?![A-Z]+_\d)[\w-]+(?:(?:\.[\w-]+)+|(?=:))")
+_MAIL = re.compile(r"(?<![\w.+-])[+-]?\w[\w.+-]*@(?![A-Z]+_\d)[\w-]+(?:(?:\.[\w-]+)+(?::[\w.-]+/[\w./-]+)?|(?=:))")
 # Four numbers may be a version: they are an address with a port, or in a range that only private networks use.
 _ADDRESS = re.compile(
     r"(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}(?=:\d)"
     r"|(?:10\.\d{1,3}|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}(?![\w.]))"
     r"|(?<![\w:])(?:fe80|f[cd][0-9a-fA-F]{2}|2[0-9a-fA-F]{3})(?::[0-9a-fA-F]{0,4}){2,7}"
+    # With a port, any.
+    r"|(?<=\[)[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?=\]:\d)"
     # A network card's.
     r"|(?<![\w:-])[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5}(?![\w:-])"
 )
@@ -75,7 +82,7 @@ _FOUR = re.compile(
 _TELEPHONE = re.compile(
     r"(?<![\w.+-])(?:\+\d{1,3}[ ./-]?(?:\(?\d{1,5}\)?[ ./-]?){2,5}\d{2,}"
     # And a number of social security, which is written likewise.
-    r"|\(\d{3}\) ?\d{3}[ -]\d{4}|\d{3}-\d{2,3}-\d{4}|00\d{9,13})(?![\w.-])"
+    r"|0[1-9]\d{1,4}[ /]\d{5,8}|\(\d{3}\) ?\d{3}[ -]\d{4}|\d{3}-\d{2,3}-\d{4}|00\d{9,13})(?![\w.-])"
 )
 # Numbers as long as those of cards and accounts; the sum of their digits decides.
 _CARD = re.compile(r"(?<![\w.])\d(?:[ -]?\d){12,18}(?![\w.])")
@@ -88,7 +95,7 @@ _MACHINE = re.compile(
     r"|(?=[a-z0-9]*[0-9-])[A-Za-z0-9-]+\.local"
     r"|(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{7,}|ip(?:-\d{1,3}){4}"
     # Under a registered domain, where the machine's own part has a digit or a dash.
-    r"|[A-Za-z][A-Za-z]*[\d-][A-Za-z0-9-]*(?:\.[A-Za-z][A-Za-z0-9-]*)+\.(?:com|org|net|edu|gov|mil|io|ai|de|fr|uk|ch|eu|cn|jp|kr|example|test))"
+    r"|[A-Za-z][A-Za-z]*[\d-][A-Za-z0-9-]*(?:\.[A-Za-z][A-Za-z0-9-]*)+\.(?:com|org|net|edu|gov|mil|io|ai|cloud|tech|de|fr|uk|ch|nl|at|us|ca|au|eu|cn|jp|kr|example|test))"
     r"(?![\w-]|\.\w)"
 )
 # Nodes of a cluster: a word for a machine, and its number.
@@ -103,9 +110,9 @@ _RANDOM = re.compile(r"(?<![\w/+=-])[A-Za-z0-9+/]{32,}={0,2}(?![\w/+-])")
 
 def without_secrets(text: str) -> str:
     """The text with every secret replaced by `[redacted]`, its name kept where it has one."""
-    for pattern in (*_NAMED, *TOLD):
+    for pattern in (*DUMPED, *_NAMED, *TOLD):
         text = pattern.sub(lambda match: match.group(1) + REMOVED, text)
-    for shape in (_PEM, _SSH, _SHAPES, _MAIL, PEOPLE, _ADDRESS, _MACHINE, _NODE, _TELEPHONE, _IBAN):
+    for shape in (CONNECTIONS, _PEM, _SSH, _SHAPES, _MAIL, PEOPLE, _ADDRESS, _MACHINE, _NODE, _TELEPHONE, _IBAN):
         text = shape.sub(REMOVED, text)
     text = _FOUR.sub(lambda match: match.group() if match["version"] else REMOVED, text)
     text = _CARD.sub(lambda match: REMOVED if _is_card(match.group()) else match.group(), text)

@@ -7,6 +7,7 @@ import binascii
 import re
 import unicodedata
 from collections.abc import Callable
+from html import unescape
 from urllib.parse import unquote
 
 from analyzer.report.redact.paths import REMOVED
@@ -14,6 +15,9 @@ from analyzer.report.redact.paths import REMOVED
 Clean = Callable[[str], str]
 
 _BLANKS = re.compile(r"(\s+)")
+_MEANS_ANOTHER = re.compile(r"[%\\&]")
+# As JSON and Python write a letter by its number.
+_NUMBERED = re.compile(r"\\{1,4}(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 # Twice is seen: an address inside an address. More often nobody writes it.
 _MOST_TIMES = 3
@@ -32,7 +36,7 @@ def in_any(text: str, clean: Clean) -> str:
         clean: Takes out what is private in its own writing.
     """
     text = clean(_plain(text, clean))
-    if "%" in text or "\\" in text:
+    if _MEANS_ANOTHER.search(text):
         text = "".join(word if word.isspace() else _read(word, clean) for word in _BLANKS.split(text))
     return _BASE64.sub(lambda match: REMOVED if _holds(match.group(), clean) else match.group(), text)
 
@@ -51,7 +55,8 @@ def _plain(text: str, clean: Clean) -> str:
 
 def _read(word: str, clean: Clean) -> str:
     """A word as it is meant, cleaned, where there is something to clean; else as it stands."""
-    meant = word.replace("\\/", "/")
+    meant = unescape(word.replace("\\/", "/"))
+    meant = _NUMBERED.sub(lambda match: chr(int(match[1] or match[2], 16)), meant)
     for _ in range(_MOST_TIMES):
         if not _PERCENT.search(meant):
             break
