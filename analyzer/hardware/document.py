@@ -28,6 +28,9 @@ def hardware(facts: Facts) -> doc.Hardware:
     peaks, peak = device_peaks(facts)
     if Capability.SHAPES not in facts.trace.capabilities:
         return _nothing(facts, peaks, "shapes were not recorded (record_shapes=True)")
+    if facts.device.unrecorded:
+        # How long a call takes on the host says nothing of the work that it asks a device for.
+        return _nothing(facts, peaks, "the device's work was not recorded")
     found = operators(facts)
     places = [place(one, peak) for one in found.rows]
     why = {one.number: one.reasons for one in shortfalls(facts)}

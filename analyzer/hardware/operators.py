@@ -64,8 +64,8 @@ class Operators(msgspec.Struct, frozen=True, eq=False):
 
     Args:
         rows: One to an op and its inputs.
-        all_ns: Time of all kernels of the used steps, of those that belong to none of `rows` too; of all ops that are inside no
-            other where no device was recorded.
+        all_ns: Time of all kernels of the used steps but collectives', of those that belong to none of `rows` too; of all ops
+            that are inside no other where no device was recorded.
         of_kernel: For each kernel of `facts.kernels.named` the place of its operator in `rows`, -1 where it has none; empty
             without a device.
         other_products_ns: Time of kernels that multiply matrices and belong to no product in `rows`: of graphs, of compiled code.
@@ -139,9 +139,11 @@ def _operators(facts: Facts) -> Operators:
         frame = facts.kernels.named.frame
         owner = pick_row(tree.nearest(counted), frame["op"].to_numpy())
         known = owner != NONE
-        others = of_kernels(tree, frame["op"].to_numpy()[~known], frame["dur_ns"].to_numpy()[~known])
         duration = frame["dur_ns"].to_numpy()
-        all_ns = int(duration.sum())
+        # A collective's kernel may be launched in an op that only hands its result on, as a hook of a gradient: no op's work.
+        works = ~facts.kernels.named.collective
+        others = of_kernels(tree, frame["op"].to_numpy()[works & ~known], duration[works & ~known])
+        all_ns = int(duration[works].sum())
         rows, place = np.unique(owner[known], return_inverse=True)
         time = np.bincount(place, weights=duration[known], minlength=len(rows)).astype(np.int64)
         kind = codes_of(frame["number_format"]).astype(np.int64)

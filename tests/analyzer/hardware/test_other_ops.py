@@ -50,3 +50,37 @@ def test_without_a_device_an_op_counts_outside_those_it_calls(tmp_path: Path) ->
     assert analysis.hardware is not None
     assert [(one.op, one.kernel_ns) for one in analysis.hardware.others] == [("aten::nms", 9_000_000)]
     assert "aten::nms 3.0 ms a step" in hardware.against(analysis)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "named"),
+    [("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", False), ("sortKernel", True)],
+)
+def test_a_collective_that_a_gradients_hook_launches_is_no_work_of_an_op(
+    kernel: str, named: bool, tmp_path: Path
+) -> None:
+    builder = products()
+    for number in range(3):
+        at = number * 2_000 + 1_000
+        builder.op("torch::autograd::AccumulateGrad", at, 40)
+        builder.launch(at + 5, kernel_start=at + 200, kernel_dur=600, name=kernel, stream=20, op=None)
+    analysis = explained(builder, tmp_path).analysis
+    assert analysis.hardware is not None
+    assert bool(analysis.hardware.others) is named
+    assert analysis.hardware.known_ratio == pytest.approx(650 / 1_250 if named else 1.0, abs=0.01)
+
+
+@pytest.mark.parametrize("conv", ["aten::cudnn_convolution", "aten::mkldnn_convolution"])
+def test_ops_whose_device_was_not_recorded_achieve_nothing_that_is_known(conv: str, tmp_path: Path) -> None:
+    """A call that only asks a GPU for a product takes microseconds: no rate follows from them."""
+    builder = TraceBuilder(device=None)
+    for number in range(3):
+        at = number * 10_000
+        builder.step(number, at, 9_000)
+        for index in range(30):
+            builder.op("aten::mm", at + 10 + index * 100, 20, **SIZES)
+        builder.op(conv, at + 8_000, 100)
+    analysis = explained(builder, tmp_path).analysis
+    assert analysis.hardware is not None
+    assert bool(analysis.hardware.operators) is (conv == "aten::mkldnn_convolution")
+    assert analysis.hardware.reason == ("" if analysis.hardware.operators else "the device's work was not recorded")
