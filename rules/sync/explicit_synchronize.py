@@ -154,10 +154,14 @@ def _deleted(facts: Facts) -> Advice:
     return Advice(
         "diff",
         f"{before}\n-    torch.{module(facts)}.synchronize()",
-        "Delete it: work on one stream keeps its order without it.",
+        _OF_ANSWERS if facts.model.infers else "Delete it: work on one stream keeps its order without it.",
     )
 
 
+_OF_ANSWERS = (
+    "Delete it where no answer leaves the device behind it: work on one stream keeps its order without it. Where one does, launch "
+    "the next pass first, and wait for the answer's copy alone."
+)
 # Who waits for one event wants a result: the wait is needed, its place may not be.
 _LATER = Advice(
     "diff",

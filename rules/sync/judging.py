@@ -111,7 +111,7 @@ def finding(
         fix=fix,
         verify=verify,
         steps_seen=facts.steps.count_with(claims),
-        evidence=_evidence(facts, calls),
+        evidence=_evidence(facts, calls, behind if leaves else EMPTY),
         confidence=Confidence.MEDIUM if unseen else Confidence.HIGH,
         location=location(line),
         caveats=(_MAY_WAIT, *caveats) if unseen else caveats,
@@ -162,17 +162,28 @@ def _often(facts: Facts, calls: WaitingCalls) -> str:
     )
 
 
-def _evidence(facts: Facts, calls: WaitingCalls) -> tuple[Evidence, ...]:
+def _evidence(facts: Facts, calls: WaitingCalls, behind: IntervalSet) -> tuple[Evidence, ...]:
+    """How long the host stands in the calls, and the device idles for it.
+
+    Args:
+        facts: The measurements.
+        calls: The calls.
+        behind: Device-idle time in and behind them, where that is what is told.
+    """
     idle = facts.steps.per_step(calls.idle_ns)
     blocked = facts.steps.per_step(calls.blocked_ns)
+    because = [Bar("device idle because of it", idle)]
+    if behind:
+        rest = facts.steps.per_step(behind.total_ns) - idle
+        because = [Bar("device idle in them", idle), Bar("device idle behind them", max(rest, 0))]
     columns = (
         Column("op", "text"),
         Column("call", "text"),
         Column("calls", "count"),
         Column("host blocked", "ns"),
-        Column("device idle", "ns"),
+        Column("device idle in them" if behind else "device idle", "ns"),
     )
     return (
-        Bars("mean step", "ns", (Bar("host blocked", blocked), Bar("device idle because of it", idle))),
+        Bars("mean step", "ns", (Bar("host blocked", blocked), *because)),
         Table("calls that wait, all used steps", columns, tuple(calls.by_op()[:_MAX_ROWS])),
     )

@@ -105,6 +105,8 @@ def waits(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, time
     calls = host.threads.calls
     blocking = np.flatnonzero(calls["blocking"].to_numpy(dtype=bool))
     rows = np.arange(len(tree.frame))[tree.sources["runtime"]][blocking]
+    outermost = ~_in_another(calls.iloc[blocking], tree.parent[rows], rows)
+    rows, blocking = rows[outermost], blocking[outermost]
     frame = _described(trace, device, host, tree, rows, blocking)
     frame["reason"] = _reasons(trace, host, tree, rows, blocking, frame)
     sync = time.waterfall.owned("sync")
@@ -117,6 +119,26 @@ def waits(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, time
     inside = step >= 0
     copying, frame = time.waterfall.owned("copy"), frame[inside].reset_index(drop=True)
     return Waits(frame, sync, time.idle, copying, until[inside], steps.window)
+
+
+def _in_another(calls: pd.DataFrame, above: Int64Array, rows: Int64Array) -> BoolArray:
+    """Waiting calls by which a runtime does what another one asks for: inside it, or meanwhile on a thread of its own (MTIA).
+
+    Args:
+        calls: The waiting calls.
+        above: The row of what encloses each in the tree of the host's spans, its own where nothing does. Shape (calls,).
+        rows: Their own rows, likewise.
+    """
+    nested: BoolArray = (above != rows) & np.isin(above, rows)
+    handed_on = np.zeros(len(calls), dtype=np.bool_)
+    numbered = calls["correlation"].notna().to_numpy()
+    groups = calls[numbered].groupby("correlation", sort=False)
+    first_start, last_end = groups["start_ns"].transform("min"), groups["end_ns"].transform("max")
+    longest = groups["dur_ns"].transform("max")
+    # One of them spans the others.
+    spanned = (longest == last_end - first_start).to_numpy() & (calls[numbered]["dur_ns"] < longest).to_numpy()
+    handed_on[numbered] = spanned
+    return nested | handed_on
 
 
 def _described(

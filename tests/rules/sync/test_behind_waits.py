@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.finding import Confidence, State
+from analyzer.finding import Bars, Confidence, State
 from analyzer.rule import Rule
 from building.clocked import Clocked
 from rules.sync.dynamic_shape import RULE as SHAPE
@@ -54,6 +54,17 @@ def test_what_the_host_does_late_is_told(kind: str) -> None:
     # 29 launches of 29 us less kernels of 4 us, in all steps but the first; and up to 80 us until the first of them.
     late = 29 * 25_000 * 5 / 6
     assert 0.95 * late < found.ns_per_step < 1.05 * late + 80_000
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_what_is_shown_adds_up_to_what_is_told(kind: str) -> None:
+    found = judged(RULES[kind], world(kind))
+    bars = next(one for one in found.finding.evidence if isinstance(one, Bars))
+    shown = {one.label: one.value for one in bars.bars}
+    told = shown["device idle in them"] + shown["device idle behind them"]
+    assert found.finding.saving.usual_claims is not None
+    assert told == pytest.approx(found.finding.saving.usual_claims.total_ns / 6, rel=0.001)
+    assert shown["device idle behind them"] > 2 * shown["device idle in them"]
 
 
 @pytest.mark.parametrize("kind", RULES)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from analyzer.facts import Facts
-from building.builders import TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 
 
 def world() -> TraceBuilder:
@@ -49,3 +51,20 @@ def test_the_profilers_own_is_set_aside() -> None:
     builder = world()
     builder.runtime("cudaDeviceSynchronize", 960, 30)
     assert "profiler" in set(Facts(builder.trace()).sync.waits.calls["reason"])
+
+
+def test_a_call_inside_another_is_no_wait_of_its_own() -> None:
+    builder = world()
+    builder.runtime("cuStreamSynchronize", 310, 80)
+    found = Facts(builder.trace()).sync.waits
+    assert found.calls["name"].tolist() == ["cudaStreamSynchronize"]
+    assert found.owned("explicit").total_ns == 100_000, "the whole of what the outer one owns"
+
+
+@pytest.mark.parametrize(("start", "waits"), [(310, 1), (350, 2)])
+def test_a_wait_that_another_thread_does_for_it_is_one(start: float, waits: int) -> None:
+    """MTIA's runtime waits on a thread of its own, under the number of the call that asks for it; 80 us long."""
+    builder = world()
+    asked = next(one for one in builder.events if one["name"] == "cudaStreamSynchronize")
+    builder.runtime("cudaStreamSynchronize", start, 80, thread=AUTOGRAD, correlation=asked["args"]["correlation"])
+    assert Facts(builder.trace()).sync.waits.of("explicit").waits == waits
