@@ -1,4 +1,4 @@
-"""Verdicts that the recording leaves open: a device that was not recorded, kernels that may compute or communicate."""
+"""Verdicts that the recording leaves open: a device not recorded, ops left out, kernels that may compute or communicate."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ def _longest(facts: Facts) -> str:
         return ""
     reads = ", which reads a value off the device and waits until it has one," if longest.name in _READS else ""
     return f" The op `{longest.name[:_NAME_LENGTH]}`{reads} takes {share(min(facts.steps.ratio(longest.ns), 1.0))}."
+
+
+def ops_left_out(case: Case) -> Verdict | None:
+    """Where a file was freed of most of its ops what is lost cannot be told from what was left out; what computes is there."""
+    thinned = case.facts.health.thinned
+    if thinned is None or not thinned.mostly or case.found.bound_by == "compute":
+        return None
+    return case.says("unknown", f"Unclear: {thinned.words}; what was left out looks like idle time.")
 
 
 def in_doubt(case: Case) -> Verdict | None:

@@ -13,7 +13,7 @@ from analyzer.units import duration, share
 from analyzer.verdict.border import at_the_border
 from analyzer.verdict.case import Case
 from analyzer.verdict.in_gloo import in_gloo
-from analyzer.verdict.left_open import device_not_recorded, in_doubt
+from analyzer.verdict.left_open import device_not_recorded, in_doubt, ops_left_out
 from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO
 
 # Where more than this part of the compute may be waiting for a core, nobody saw how long the model takes by itself.
@@ -257,6 +257,7 @@ def _dispatch(facts: Facts) -> IntervalSet:
 OVERRIDES: tuple[Callable[[Case], Verdict | None], ...] = (
     in_doubt,
     device_not_recorded,
+    ops_left_out,
     _only_collectives,
     _without_ops,
     in_gloo,

@@ -126,6 +126,8 @@ def _caveats(facts: Facts) -> tuple[str, ...]:
         caveats.append("How much of it is waiting for slower ranks needs the traces of all ranks (CO003).")
     if facts.device.main is None and facts.health.sparse_host_events is not None:
         caveats.append("The training thread's ops are not in the trace: it may compute beside the collectives, unseen.")
+    if facts.health.thinned is not None and facts.health.thinned.mostly:
+        caveats.append("Most ops are missing from the file: what computes beside the collectives may be, too.")
     return tuple(caveats)
 
 

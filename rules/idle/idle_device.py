@@ -127,6 +127,8 @@ def _largest(facts: Facts, cause: str) -> tuple[str, str | None, int]:
     words, code = _WORDS[cause]
     if cause == "python" and facts.health.sparse_host_events is not None:
         words, code = "the trace holds no op", None
+    elif cause == "python" and facts.health.thinned is not None and facts.health.thinned.mostly:
+        words, code = "the trace holds no op, of which most are missing", None
     elif cause == "python" and 2 * facts.time.waiting_for_work.total_ns > owned.total_ns:
         words, code = "the program waits for what another thread or process hands over, such as requests", None
     if cause == "device_wait":

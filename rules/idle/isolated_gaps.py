@@ -110,6 +110,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             "the trace holds next to no op of the training thread (PG005): what looks like a pause may be work of other threads"
         )
         return
+    if ratio >= limits["min_ratio"] and facts.health.thinned is not None and facts.health.thinned.mostly:
+        yield cannot_tell(f"{facts.health.thinned.words}: what looks like a pause may be theirs (PG005)")
+        return
     if ratio < limits["min_ratio"]:
         always = "; long gaps in most steps are not isolated (PY001)" if pauses.habitual else ""
         yield clear(

@@ -16,7 +16,9 @@ the graph's other replays: the step is left out; where none is whole, from 10 % 
 categories that advisor does not know, on threads that hold nothing else, may be the work of a device: where at least 20, and
 at least 10 % as many as there are ops, there is no advice; beside device work that is known, caution. Of a file that ends
 early, whether its events stand in the order of time: kineto writes device work behind all ops, so that what is lost may be of
-any step, and there is no advice. The same where 10 % of the ops, calls, kernels or copies have no end, or none a duration. And
+any step, and there is no advice. The same where 10 % of the ops, calls, kernels or copies have no end, or none a duration. Where
+numbers of ops and ranges, which torch counts without holes, are missing between those in the file, from 10 % caution: it was
+filtered or thinned out, and what was left out looks like time outside ops; from 50 % nobody is blamed for that time. And
 which kinds of events exist at all: ops and memory that only a device has (`aten::_mps_convolution`, `aten::cudnn_convolution`),
 or calls of a runtime, without any work of a device.
 
@@ -45,7 +47,8 @@ with profile(
 2. `repeat=1` and export in `on_trace_ready`: after the loop the next cycle has already cleared the events.
 3. No second profiler (Nsight, DCGM) beside it; allow access to CUPTI.
 4. Devices whose work torch.profiler does not record, such as Apple's: their maker's profiler beside it.
-5. Of a file that was cut: copy it again whole, after `export_chrome_trace` has returned.
+5. Of a file that was filtered: name it as the profiler wrote it; where that is too large record fewer steps.
+6. Of a file that was cut: copy it again whole, after `export_chrome_trace` has returned.
 
 ## Expected gain
 None: it makes figures right.
@@ -58,7 +61,7 @@ matrices, and those on the CPU in a program that also uses a device, launch noth
 None to set: 10 and 50 % of the launches (`analyzer/facts/health/complete/coverage.py`, `analyzer/facts/steps/faults.py`), 10 % of
 the kernels of graphs (`analyzer/facts/health/complete/graphs.py`), 20 events and 10 % of categories nobody knows
 (`analyzer/facts/health/complete/unknown_categories.py`), 10 % without an end, or launching nothing
-(`missing_durations.py`, `missing_launches.py` beside it).
+(`missing_durations.py`, `missing_launches.py` beside it), 10 and 50 % of the ops' numbers (`thinned.py` beside it).
 
 ## References
 - kineto issue 859

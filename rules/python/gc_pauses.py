@@ -106,6 +106,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if not recorded and facts.health.sparse_host_events is not None:
         yield cannot_tell("the trace holds next to no op of the training thread (PG005): silence means nothing")
         return
+    if not recorded and facts.health.thinned is not None and facts.health.thinned.mostly:
+        yield cannot_tell(f"{facts.health.thinned.words}: silence means nothing (PG005)")
+        return
     if not recorded and time.total_ns <= facts.time.without_core_ns:
         lacked = share(facts.steps.ratio(facts.time.without_core_ns))
         yield cannot_tell(

@@ -179,6 +179,12 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
             "waiting for it. Needs the device's work beside the CPU's (PG005)"
         )
         return
+    thinned = facts.health.thinned
+    if thinned is not None and thinned.mostly:
+        yield cannot_tell(
+            f"host code outside any op owns {share(ratio)} of the step, but {thinned.words}: it may be theirs (PG005)"
+        )
+        return
     if facts.health.sparse_host_events is not None:
         yield cannot_tell(
             f"the training thread has {count(facts.health.sparse_host_events, 'op or call', 'ops and calls')} in the used steps: "

@@ -75,6 +75,7 @@ class TraceBuilder:
             self.top["advisor"] = advisor
         self.top |= top or {}
         self._next_id = 1
+        self._next_op = 0
 
     def event(self, name: str, category: str, start: float, dur: float | None, **extra: Any) -> dict[str, Any]:
         """Appends one complete event as given."""
@@ -110,7 +111,9 @@ class TraceBuilder:
 
     def op(self, name: str, start: float, dur: float, thread: int = MAIN, **args: Any) -> int:
         """An operator; returns its external id. Arguments by their names in the file, such as `**{"Input Dims": [[2, 3]]}`."""
-        identity = self._identity()
+        # Of a count of its own, without holes: what else is numbered is not between ops.
+        self._next_op += 1
+        identity = self._next_op
         self.event(name, "cpu_op", start, dur, tid=thread, args={"External id": identity, **args})
         return identity
 

@@ -18,6 +18,7 @@ from analyzer.facts.health.complete import (
     missing_durations,
     missing_launches,
     repairs,
+    thinned,
     unknown_categories,
 )
 from analyzer.facts.health.disturbance import artefacts, crowding, instrumentation
@@ -93,6 +94,11 @@ class HealthFacts(Section):
         return coverage.sparse_host_events(self.trace, self._device, self._steps, self._host)
 
     @fact
+    def thinned(self) -> thinned.Thinned | None:
+        """Ops that are missing between those in the file; None where hardly any is."""
+        return thinned.thinned(self.trace)
+
+    @fact
     def heavy_options(self) -> tuple[str, ...]:
         """Options of the recording that cost host time on every op."""
         return instrumentation.heavy_options(self.trace)
@@ -118,6 +124,7 @@ CHECKS: Mapping[str, Callable[[HealthFacts], Iterable[Symptom]]] = {
     "merged": lambda of: merged.check(of.trace, of._host),
     "cut": lambda of: cut.check(of.trace, of._device, of._steps),
     "coverage": lambda of: coverage.check(of.trace, of._device, of._steps, of._host),
+    "thinned": lambda of: thinned.check(of.thinned),
     "missing_durations": lambda of: missing_durations.check(of.trace),
     "missing_launches": lambda of: missing_launches.check(of.trace, of._device, of._steps, of._host),
     "unknown_categories": lambda of: unknown_categories.check(of.trace),
