@@ -45,6 +45,14 @@ def test_small_blocks_give_the_same_frames(
     same(whole, read_text(tmp_path, text))
 
 
+def test_no_block_ends_where_an_event_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = lines(tricky(), indent=False)
+    for size in range(64, 300):
+        monkeypatch.setattr(source, "BLOCK_BYTES", size)
+        read = read_text(tmp_path, text)
+        assert (len(read.ops), read.repairs) == (15, ()), size
+
+
 @pytest.mark.parametrize("size", [64, 1000])
 def test_metadata_may_follow_the_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     builder = tricky()

@@ -35,6 +35,11 @@ def one_by_one(text: bytes, depth: int = 0) -> int | None:
     return None
 
 
+@pytest.mark.parametrize("text", [b'{"a": "}', b'{"a": "}]}, {', b'{"a": {"b": "}}\\', b'[["]]'])
+def test_a_bracket_in_a_string_that_is_still_open_closes_nothing(text: bytes) -> None:
+    assert closing_end(text, 0, len(text)) is None
+
+
 @settings(deadline=None)
 @given(st.lists(VALUES, min_size=1, max_size=4), st.booleans(), st.integers(0, 5))
 def test_blocks_find_the_same_end_as_tokens(value: list[Any], ascii_only: bool, tokens: int) -> None:
