@@ -83,7 +83,7 @@ def fusion(trace: Trace, kernels: Kernels, steps: Steps) -> Fusion:
         passing=passing,
         shorter=shorter,
         shapes_known=found.time_ns(chained & (size != NONE)) * 2 > found.time_ns(chained),
-        compiled=regions or bool(found.is_family("triton").any()),
+        compiled=regions or any(name.startswith("triton_") for name in found.names["name"]),
         regions=regions,
         longest_chain=_longest_run(joined) + 1 if joined.any() else 0,
     )

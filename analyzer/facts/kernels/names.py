@@ -58,8 +58,13 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "attention",
             r"flash_(?:fwd|bwd|attn|attention)|FlashAttn|pytorch_flash|fmha|Fmha|FMHA|[Aa]ttention|mem_eff|attn_(?:fwd|bwd)|_attn_|sdpa"
-            r"|With(?:Paged|Ragged)?KVCacheKernel|(?<!cache_)mla_(?:dec|pfl|prefill|a8w8|a16w16)",
+            r"|With(?:Paged|Ragged)?KVCacheKernel|(?<!cache_)mla_(?:dec|pfl|prefill|a8w8|a16w16|combine)"
+            # Decoding in two stages as SGLang and vLLM write it in Triton, FlashInfer's sum over parts, AOTriton's backward pass.
+            r"|^_fwd_(?:grouped_)?kernel_stage[12]|MergeStates?Kernel|^bwd_(?:kernel_(?:dk_dv|dq|fuse)|preprocess)(?:\.kd)?$",
         ),
+        # Inductor's templates, a product or a convolution with what follows it; all its other kernels say no more than that.
+        ("gemm", r"^triton_tem_fused_(?:\w+_)?(?:add|b|baddb|scaled_|int_|grouped_)?mm_"),
+        ("conv", r"^triton_tem_fused_\w*convolution"),
         ("triton", r"^triton_"),
         # Low-rank adapters beside a layer: vLLM's and Punica's (`_bgmv_shrink_kernel`, `_lora_expand_kernel`), SGLang's
         # (`_sgemm_lora_a_kernel`,
@@ -74,7 +79,8 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"^(?!.*(?:[Nn]orm|silu|act_|gemm|[Aa]ttention|Kernel2|dequant|kDouble)).*(?:static_quant_fp8|scaled_fp8_quant|per_token(?:_group)?_(?:scaled_)?quant"
             r"|per_token_scaled_quant|scaled_int8_quant|cvt_fp16_to_fp4|quantize_with_block_size|per_block_quant|cast_transpose_\w*kernel)",
         ),
-        ("multi_tensor", r"multi_tensor_apply|[Ff]used_?[Aa]dam|[Ff]used_?[Ss]gd"),
+        # The last is bitsandbytes'.
+        ("multi_tensor", r"multi_tensor_apply|[Ff]used_?[Aa]dam|[Ff]used_?[Ss]gd|kOptimizer(?:Static)?\d+bit"),
         # Convolutions on tensor cores before Ampere; some write another layout than they read (`..._nhwc2nchw_tn_v1`).
         ("conv", r"[a-z]\d{3,5}cudnn"),
         (
@@ -85,7 +91,7 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         (
             "norm",
-            r"batch_?norm|BatchNorm|\bbn_[fb]w|layer_?norm|LayerNorm|group_?norm|GroupNorm|rms_?norm|Rmsnorm"
+            r"batch_?norm|BatchNorm|\bbn_[fb]w|layer_?norm|LayerNorm|group_?norm|GroupNorm|rms_?norm|Rmsnorm|R[Mm][Ss]Norm"
             r"|RowwiseMoments|GammaBeta",
         ),
         ("softmax", r"[Ss]oft_?[Mm]ax"),
@@ -99,10 +105,13 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             "fft",
             r"(?:^|\b)(?:regular|vector|composite|dpRadix\w*|spRadix\w*)_?[fF][fF][tT]|^fft_rtc|_fft_\d+d_|\bfft_kernel",
         ),
-        ("gemv", r"gemv|gemmk1"),
+        # ROCm's for few tokens at once (vLLM): memory decides over them too.
+        ("gemv", r"gemv|gemmk1|wvSplitK|LLGemm1|LLMM1"),
         (
             "gemm",
-            r"gemm|GEMM|Gemm|Cijk_|nvjet|cutlass|_matmul|matmul_|^bmm_|splitK|xdlops|_dot_kernel|\bdot_kernel|[Mm]arlin|fmoe_",
+            r"gemm|GEMM|Gemm|Cijk_|nvjet|cutlass|_matmul|matmul_|^bmm_|splitK|xdlops|_dot_kernel|\bdot_kernel|[Mm]arlin|fmoe_"
+            # Experts' products (vLLM, SGLang).
+            r"|^fused_moe_kernel",
         ),
         (
             "gather",
@@ -114,7 +123,9 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("copy", r"direct_copy_kernel|(?:b?float(?:16|8\w*)|half)_copy_kernel|\bcopy_kernel|copy_device_to_device"),
         (
             "elementwise",
-            r"rotary_embedding|elementwise_kernel|ElementwiseKernel|pointwise|dropout_kernel|_elementwise_",
+            r"rotary_embedding|elementwise_kernel|ElementwiseKernel|pointwise|dropout_kernel|_elementwise_"
+            # Gated activations and rotations of servers and of Liger; not what MIOpen runs inside convolutions.
+            r"|act_and_mul_kernel|_(?:swiglu|geglu)_(?:forward|backward)_kernel|ApplyRotary|_rope_kernel",
         ),
         ("reduce", r"reduce_kernel|\bReduceKernel|DeviceReduceKernel|DeviceReduceSingleTile"),
     )

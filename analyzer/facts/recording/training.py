@@ -26,10 +26,12 @@ _TRAINING_FRAMES = re.compile(
     r"|torch[/\\]optim[/\\]\w+\.py\(\d+\): step|deepspeed[/\\]runtime[/\\]\w+\.py\(\d+\): (?:backward|step|train_batch))$"
 )
 # Kernels that only training launches: all that a step replayed from a graph shows of it. Not `dgrad`, by which convolutions are
-# transposed in forward passes as well. PyTorch's own (`softmax_warp_backward`, `FusedAdamMathFunctor`), cuDNN's (`wgrad`) and
-# FlashAttention's (`flash_bwd_dq_dk_dv_loop_kernel`).
+# transposed in forward passes as well. PyTorch's own (`softmax_warp_backward`, `FusedAdamMathFunctor`), cuDNN's (`wgrad`, `bn_bw`),
+# FlashAttention's (`flash_bwd_dq_dk_dv_loop_kernel`), AOTriton's (`bwd_kernel_dk_dv`), MIOpen's (`BatchNormBwd`, `igemm_wrw`),
+# composable kernel's (`bwd_weight`), norms of Transformer Engine and Triton (`rmsnorm_bwd`), apex's and bitsandbytes' optimizers.
 _OF_TRAINING = re.compile(
-    r".*(?i:backward|wgrad|(?:flash|fmha|attention)\w*?_?bwd|fused(?:adam|sgd|adagrad)mathfunctor)"
+    r".*(?i:backward|wgrad|(?:flash|fmha|attention)\w*?_?bwd|fused(?:adam|sgd|adagrad)mathfunctor|bwd_kernel_d[kq]|norm\w*?_?bwd|\bbn_bw"
+    r"|bwd_?weight|igemm_wrw|gradgammabeta|(?:adam|sgd|lamb|adagrad)functor|koptimizer(?:static)?\d+bit)"
 )
 # What only a model that is run has: a cache of keys and values that grows token by token (vLLM, SGLang, TensorRT-LLM, FlashInfer,
 # FlashAttention name its ops and kernels so), integer weights and packed ones, without gradients, TensorRT, ONNX Runtime.

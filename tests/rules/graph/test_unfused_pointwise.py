@@ -56,6 +56,12 @@ def test_fires_with_half_of_the_runs() -> None:
     assert "the longest of 3 kernels" in found.finding.why
 
 
+def test_a_template_of_the_compiler_tells_that_it_is_at_work() -> None:
+    builder = world()
+    builder.launch(50_000, kernel_start=95_000, kernel_dur=100, name="triton_tem_fused_addmm_relu_3", op="aten::addmm")
+    assert run(RULE, builder).state is State.CLEAR
+
+
 @pytest.mark.parametrize(("long", "usual_us"), [(10_000, 15_000), (28_000, 2_000)])
 def test_one_that_takes_far_longer_than_its_neighbours_is_not_likely_to_go(long: float, usual_us: float) -> None:
     builder = TraceBuilder()

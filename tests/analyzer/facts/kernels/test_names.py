@@ -171,6 +171,27 @@ def test_matrix_kernels(
         ("void fbgemm_gpu::_offsets_range_cuda_kernel<long>(p)", "other"),
         ("void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float>, float>(p)", "multi_tensor"),
         ("event_wait", "other"),
+        # Servers' own: experts' products, decoding in two stages, few tokens at once on ROCm, gated activations, norms.
+        ("fused_moe_kernel_gptq_awq", "gemm"),
+        ("_fwd_grouped_kernel_stage1", "attention"),
+        # Written by many, for many things.
+        ("_fwd_kernel", "other"),
+        ("void flashinfer::PersistentVariableLengthMergeStatesKernel<8u, 16u, 8u>(p)", "attention"),
+        ("void wvSplitK_hf_sml_<__half, 64, 4, 16, 8, 1, 1>(int, int, __half const*)", "gemv"),
+        ("void vllm::act_and_mul_kernel<c10::BFloat16, &vllm::silu_kernel<c10::BFloat16>, true>(p)", "elementwise"),
+        ("void flashinfer::norm::FusedAddRMSNormKernel<8u, __nv_bfloat16>(p)", "norm"),
+        # AOTriton's backward pass of attention; not any kernel whose name begins so.
+        ("bwd_kernel_dk_dv.kd", "attention"),
+        ("bwd_kernel_dx", "other"),
+        # Inductor's templates.
+        ("triton_tem_fused__scaled_mm_1", "gemm"),
+        ("triton_tem_fused_addmm_relu_3", "gemm"),
+        ("triton_tem_fused_convolution_2", "conv"),
+        ("triton_tem_fused_flex_attention_1", "attention"),
+        ("triton_poi_fused_addmm_3", "triton"),
+        ("kOptimizer32bit2State<__half, 0>", "multi_tensor"),
+        # A part of MIOpen's convolutions, which no compiler fuses with the ops around.
+        ("SubTensorOpWithScalar1d", "other"),
         ("", "other"),
     ],
 )

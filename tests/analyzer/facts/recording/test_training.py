@@ -35,6 +35,16 @@ from building.builders import TraceBuilder
         ("sim/world.py(31): step", "python_function", False),
         ("history.py(20): backward", "python_function", False),
         ("aten::linear", "cpu_op", False),
+        ("bwd_kernel_dk_dv.kd", "kernel", True),
+        ("MIOpenBatchNormBwdSpatial", "kernel", True),
+        ("void cudnn::bn_bw_1C11_kernel_new<float, float, float2, 512, true, 1>(p)", "kernel", True),
+        ("igemm_wrw_gtcx_nhwc_fp16_bx0_ex0", "kernel", True),
+        ("void transformer_engine::normalization::rmsnorm_bwd_tuned_kernel<Traits>(p)", "kernel", True),
+        ("kOptimizer32bit2State<__half, 0>", "kernel", True),
+        # A transposed convolution is computed like a gradient in forward passes as well.
+        ("igemm_bwd_gtcx_nhwc_fp16_bx0_ex0", "kernel", False),
+        ("void cudnn::bn_fw_inf_1C11_kernel_NCHW<float, float, true, 1>(p)", "kernel", False),
+        ("attn_fwd.kd", "kernel", False),
     ],
 )
 def test_what_shows_training(name: str, category: str, *, training: bool) -> None:
