@@ -2,7 +2,7 @@
 
 ## What it finds
 Pauses of the profiler itself (buffer requests and flushes) while the device idles, calls without a valid name, kernels longer than
-two whole steps or running beside many later ones of their stream, ops and calls that outlast the step in which they began, kernels
+two whole steps, or beside many later ones of their stream, ops and calls that outlast the step in which they began, kernels
 that seem to start before they are launched, device work that goes on after a call has waited for its end, start times that were
 rounded, and times in another unit than microseconds.
 
@@ -12,7 +12,8 @@ device disagree, what the host did while the device idled is off by as much, and
 
 ## How it is measured
 Events of category `overhead` inside device-idle time, at least 1 % of the used steps; runtime calls named `INVALID`; kernels
-against the median step; ops and calls of a thread that go on for a whole step or more after the end of the `ProfilerStep` in
+against twice the median step and the longest that they run in, but for those behind which what was launched meanwhile queues on
+their stream; ops and calls of a thread that go on for a whole step or more after the end of the `ProfilerStep` in
 which that thread began them; kernels whose start lies before the start of their launch call, where they are more than 5 % of all
 launched in the used steps; launched kernels more than 20 times as long as the median of their stream, while 16 or more later ones
 of it begin; work that ends over 10 us after a `cudaDeviceSynchronize` (`hipDeviceSynchronize`) that began after its launch. Both

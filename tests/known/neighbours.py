@@ -11,6 +11,8 @@ from analyzer.facts import Facts
 from building.builders import TraceBuilder
 from building.clocked import Clocked
 from known.sayings import Saying, explained, found
+from known.scenarios import tests_of
+from programs.generation import prompted
 from stories.models import NVJET
 
 _STEP = 10_000.0
@@ -100,6 +102,25 @@ def _period(builder: TraceBuilder) -> str:
     return Facts(builder.trace()).steps.source
 
 
+def _impossible(builder: TraceBuilder, *, last: float | None = None) -> bool:
+    """Whether a kernel is said to be none that can be; where stated, the last one takes as long."""
+    if last is not None:
+        next(event for event in reversed(builder.events) if event["cat"] == "kernel")["dur"] = last
+    return any("cannot be" in one.message for one in Facts(builder.trace()).health.symptoms)
+
+
+def _sparse(*, tied: bool) -> bool:
+    """Whether a fused optimizer is said to refuse the gradient of a table, to which a head is tied or not."""
+    one = found("OP002", tests_of("OP006").world(device="cuda", optimizer="Adagrad", each=6_000, lists=True, tied=tied))
+    return one is not None and any("refuse its gradients" in fix.note for fix in one.fix)
+
+
+def _copied(read: str) -> bool:
+    """Whether small tensors are told to be copied to the host, where an op reads one a step."""
+    one = found("SY001", tests_of("SY001").world(read=read))
+    return one is not None and '`.to("cpu")`' in one.why and ".item()" not in one.fix[0].code
+
+
 def _moves(*, beside: bool) -> TraceBuilder:
     """Batches of 5 ms a step, in front of 4.9 ms of kernels, or beside those of the step before."""
     builder = TraceBuilder()
@@ -132,6 +153,13 @@ NEIGHBOURS = (
     _said("launches come late, clocks 6 us apart", "gaps of 5 us", False, lambda: _fires("ID001", _early(5))),
     _said("a function is the program's own", "of its folder", True, lambda: _names(_OWN)),
     _said("a function is the program's own", "of any package", False, lambda: _names(_INSTALLED)),
+    _said("a kernel cannot be", "45 ms in the last pass of 3", True, lambda: _impossible(prompted(45_000, waits=True), last=45_000)),
+    _said("a kernel cannot be", "45 ms in a pass of 60", False, lambda: _impossible(prompted(45_000, waits=True))),
+    _said("a kernel cannot be", "45 ms, and the next ones queue", False, lambda: _impossible(prompted(45_000, waits=False))),
+    _said("fused, but not for the table", "it may be sparse", True, lambda: _sparse(tied=False)),
+    _said("fused, but not for the table", "a head is tied to it", False, lambda: _sparse(tied=True)),
+    _said("a copy is read, no item", "`.to(\"cpu\")`", True, lambda: _copied("aten::copy_")),
+    _said("a copy is read, no item", "`.item()`", False, lambda: _copied("aten::item")),
     _said("copies wait in front of kernels", "5 ms before 5", True, lambda: _fires("XF002", _moves(beside=False))),
     _said("copies wait in front of kernels", "5 ms beside 10", False, lambda: _fires("XF002", _moves(beside=True))),
 )  # fmt: skip

@@ -121,3 +121,20 @@ class Generating:
 def generating(**settings: object) -> TraceBuilder:
     """The trace of such a program."""
     return Generating(**settings).builder  # type: ignore[arg-type]
+
+
+def prompted(kernel: float, *, waits: bool, queued: bool = True) -> TraceBuilder:
+    """A pass over a prompt with a long kernel, then 20 of 3 ms for a token; the host waits for each answer, or for nothing."""
+    builder = TraceBuilder()
+    length = kernel + 15_000 if waits else 3_000
+    builder.step(0, 0, length)
+    builder.launch(100, kernel_start=200, kernel_dur=kernel)
+    free = 200 + kernel
+    for number in range(20):
+        at = length + number * 3_000
+        builder.step(number + 1, at, 3_000)
+        for index in range(5):
+            free = max(free, at + index * 100 + 10) if queued else at + index * 100 + 10
+            builder.launch(at + index * 100, kernel_start=free, kernel_dur=90)
+            free += 90
+    return builder

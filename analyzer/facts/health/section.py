@@ -143,5 +143,5 @@ CHECKS: Mapping[str, Callable[[HealthFacts], Iterable[Symptom]]] = {
     "late_work": lambda of: late_work.check(of.trace, of._device, of._steps),
     "resolution": lambda of: resolution.check(of.trace),
     "scale": lambda of: scale.check(of.trace),
-    "unlikely": lambda of: unlikely.check(of.trace, of._steps),
+    "unlikely": lambda of: unlikely.check(of.trace, of._steps, of._device.launched),
 }

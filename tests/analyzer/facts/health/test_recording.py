@@ -14,6 +14,7 @@ from analyzer.facts.device.replays import graph_replays
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.steps.faults import first_spin
 from building.builders import TraceBuilder
+from programs.generation import prompted
 
 STEP = 1_000
 LAUNCHES = 20
@@ -239,6 +240,30 @@ def test_a_long_kernel_of_one_step_can_be() -> None:
     builder = plain()
     builder.events[-1]["dur"] = 900
     assert symptoms(builder, "PG008") == []
+
+
+def test_a_kernel_of_a_pass_that_is_longer_than_most_can_be() -> None:
+    """A prompt is read in 60 ms, of which one kernel takes 45; a token takes 3."""
+    assert symptoms(prompted(45_000, waits=True), "PG008") == []
+
+
+def test_a_kernel_can_be_behind_which_what_was_launched_meanwhile_queues() -> None:
+    """The host goes on through 15 passes while it runs."""
+    assert symptoms(prompted(45_000, waits=False), "PG008") == []
+
+
+def test_a_kernel_cannot_be_beside_which_its_stream_goes_on() -> None:
+    facts = Facts(prompted(45_000, waits=False, queued=False).trace())
+    assert [repair.kind for repair in facts.trace.repairs] == ["absurd-duration"]
+    assert grade(facts).verdict != "ok"
+
+
+def test_a_long_step_elsewhere_excuses_no_kernel() -> None:
+    builder = prompted(45_000, waits=True)
+    last = next(event for event in reversed(builder.events) if event["cat"] == "kernel")
+    last["dur"] = 45_000
+    (symptom,) = symptoms(builder, "PG008")
+    assert symptom.count == 1
 
 
 @settings(max_examples=40, deadline=20_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
