@@ -25,8 +25,16 @@ def fused(facts: Facts, name: str) -> Advice:
         fused_optimizer(facts, name)
         or f"-optimizer = torch.optim.{name}(model.parameters(), lr=lr)\n"
         f"+optimizer = torch.optim.{name}(model.parameters(), lr=lr, fused=True)",
-        "Same mathematics in one pass. Needs floating-point parameters; not with sparse gradients or `differentiable=True`.",
+        "Same mathematics in one pass. Needs floating-point parameters; not with sparse gradients or `differentiable=True`."
+        + _beside_tables(facts),
     )
+
+
+def _beside_tables(facts: Facts) -> str:
+    """What to mind where tables of embeddings could have sparse gradients; empty where none could, or no shapes tell."""
+    if all(table.used_by is not None for table in facts.model.dense_tables.found):
+        return ""
+    return " An embedding with `sparse=True` (OP006) needs an optimizer of its own without it: fused ones refuse its gradients."
 
 
 def foreach(name: str) -> Advice:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.explain import explain_facts
+from analyzer.facts import Facts
 from analyzer.finding import Confidence, State
 from building.builders import AUTOGRAD, TraceBuilder
+from rules import RULES
 from rules.optimizer.dense_embedding_gradients import RULE
 from running.one_rule import judged, run
 
@@ -138,6 +141,20 @@ def test_lists_without_shapes_are_in_the_bound_alone() -> None:
     assert found.finding.saving.kernel_ns == pytest.approx(3 * 29e6, rel=0.01)
     assert found.finding.saving.usual_ns < 3 * 20.1e6
     assert found.confidence is Confidence.MEDIUM
+
+
+def fused_notes(builder: TraceBuilder) -> list[str]:
+    """What stands beside each `fused=True` for all parameters."""
+    found = explain_facts(Facts(builder.trace()), rules=RULES).analysis.findings
+    return [fix.note for one in found for fix in one.fix if "fused=True" in fix.code]
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_fused_update_is_not_advised_for_the_table(tied: bool) -> None:
+    """Where the table's gradient may become sparse, no fused optimizer takes it."""
+    notes = fused_notes(world(device="cuda", optimizer="Adagrad", each=6_000, lists=True, tied=tied))
+    assert notes
+    assert all(("an optimizer of its own" in note) is not tied for note in notes)
 
 
 @pytest.mark.parametrize(
