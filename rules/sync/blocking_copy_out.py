@@ -66,8 +66,8 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import duration, share, size
-from rules.device_words import of_device
 from rules.sync.judging import MIN_RATIO, beside_work, finding
+from rules.sync.read_fixes import later
 from rules.transfer.kept_weights import keep_on_device
 from traces.trace import Capability
 
@@ -136,19 +136,8 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
             "Copy once instead of every step. Keep only what is used: a mean instead of all values. What NumPy is asked for, torch "
             "mostly does on the device (`nonzero`, `topk`, `unique`).",
         ),
-        of_device(
-            facts,
-            Advice(
-                "python",
-                "buffer = torch.empty(out.shape, dtype=out.dtype, pin_memory=True)   # once\n"
-                "buffer.copy_(out.detach(), non_blocking=True)\n"
-                "copied = torch.cuda.Event()\n"
-                "copied.record()\n"
-                "# a step later:\n"
-                "copied.synchronize()\n"
-                "use(buffer)",
-                "Where the values are needed every step: copy beside the next step and read one step late.",
-            ),
+        later(
+            facts, "out", "Where the values are needed every step: copy beside the next step and read one step late."
         ),
     )
 

@@ -36,6 +36,7 @@ print(total.item())
 2. Choose with `torch.where` instead of `if tensor:`; clamp instead of comparing.
 3. Metrics: update on the device, compute at the end of the epoch.
 4. Where the value is needed each step, read the previous step's: a copy into pinned memory with `non_blocking=True` and an event.
+   So it is with `.to("cpu")` and `.cpu()`; what the host made itself, as lengths, it keeps instead of reading it back.
 5. What an op of an extension reads itself is mostly the size of its result: state it (`dim_size`, `num_segments`).
 
 ## Expected gain
@@ -72,6 +73,7 @@ from analyzer.units import count, share
 from rules.optimizer.advice import FUSED_CLASSES, fused
 from rules.optimizer.reading import ON_DEVICE, counters, mostly_in_updates, where
 from rules.sync.judging import BEHIND_RATIO, MIN_RATIO, beside_work, finding, fires, idle_behind
+from rules.sync.read_fixes import copied_fixes, read_fixes
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -87,6 +89,9 @@ META = RuleMeta(
         "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization",
     ),
 )
+
+_BY_VALUE = "`.item()`, `float()`, `if tensor:` and `print`"
+_BY_COPY = '`.to("cpu")`, `.cpu()`, `.numpy()` and `.tolist()`'
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -112,8 +117,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         calls,
         "scalar",
         "reading single values off the device"
-        + (inside or f"{where(facts)}, as `.item()`, `float()`, `if tensor:` and `print` do{_next_to(facts, calls)}"),
-        (_stated(extension),) if extension else _fixes(facts),
+        + (inside or f"{where(facts)}, as {_BY_COPY if calls.copied else _BY_VALUE} do{_next_to(facts, calls)}"),
+        (_stated(extension),) if extension else _fixes(facts, calls),
         "Record again: fewer device-to-host copies a step, and a longer launch lead; the share of SY001 should fall below 2 %.",
         _caveats(facts),
     )
@@ -162,10 +167,12 @@ def _none(facts: Facts) -> str:
     return "no single value is read off the device in the used steps"
 
 
-def _fixes(facts: Facts) -> tuple[Advice, ...]:
+def _fixes(facts: Facts, calls: WaitingCalls) -> tuple[Advice, ...]:
     if mostly_in_updates(facts):
         return (ON_DEVICE,)
-    return counters(facts) or (_fix_running() if facts.model.infers else _fix())
+    if calls.copied:
+        return copied_fixes(facts)
+    return counters(facts) or read_fixes(facts)
 
 
 def _extension(calls: WaitingCalls) -> str | None:
@@ -188,39 +195,6 @@ def _next_to(facts: Facts, calls: WaitingCalls) -> str:
         return ""
     beside = facts.sync.neighbour_of(calls)
     return f"; {share(beside[1])} of them right {beside[0]}" if beside else ""
-
-
-def _fix() -> tuple[Advice, ...]:
-    return (
-        Advice(
-            "diff",
-            "-    total_loss += loss.item()\n+    total_loss += loss.detach()   # stays on the device\n"
-            "+    if step % 100 == 0:\n+        print(total_loss.item() / (step + 1))",
-            "Keep running values on the device and read them every N steps.",
-        ),
-        Advice(
-            "diff",
-            "-    if loss > limit:\n-        loss = loss * 0\n+    loss = torch.where(loss > limit, torch.zeros_like(loss), loss)",
-            "Where a value decides what happens next, let the device decide.",
-        ),
-    )
-
-
-def _fix_running() -> tuple[Advice, ...]:
-    return (
-        Advice(
-            "diff",
-            "-    scores.append(score.item())\n+    scores.append(score)            # stays on the device\n"
-            "+scores = torch.stack(scores).tolist()   # one read for all",
-            "Keep values on the device and read them together, best one step later.",
-        ),
-        Advice(
-            "diff",
-            "-    if token.item() == end:\n-        break\n+    done |= token == end\n"
-            "+    if step % 16 == 0 and bool(done):\n+        break",
-            "Where a value decides what happens next: look at it every few steps, or let `torch.where` decide on the device.",
-        ),
-    )
 
 
 def _caveats(facts: Facts) -> tuple[str, ...]:

@@ -7,6 +7,9 @@ import pandas as pd
 
 from analyzer.spans.intervals import IntervalSet
 
+# Ops below a copy that the program asks for itself.
+_COPIES = ("aten::to", "aten::_to_copy", "aten::copy_", "aten::_copy_from")
+
 
 class WaitingCalls(msgspec.Struct, frozen=True):
     """Waiting calls of some reasons.
@@ -61,6 +64,12 @@ class WaitingCalls(msgspec.Struct, frozen=True):
         blocked = self.frame.groupby("asker", observed=True)["dur_ns"].sum()
         found = str(blocked.idxmax())
         return found if found and 2 * blocked.max() > blocked.sum() else None
+
+    @property
+    def copied(self) -> bool:
+        """Whether most of the waits are plain copies, as `.to("cpu")` makes one, and no reads of a single value (`aten::item`)."""
+        waits = self.frame.groupby("unit")["op"].first()
+        return 2 * int(waits.isin(_COPIES).sum()) > len(waits)
 
     @property
     def longest(self) -> str:

@@ -52,6 +52,30 @@ def test_fires_with_the_run_ahead_as_bound() -> None:
     assert "`.item()`" in found.finding.why
 
 
+def told(read: str) -> tuple[str, str]:
+    """What is said of reads by an op, and the first fix."""
+    builder = world(read=read)
+    found = judged(RULE, builder).finding
+    return found.why, found.fix[0].code
+
+
+@pytest.mark.parametrize("read", ["aten::copy_", "aten::_to_copy"])
+def test_a_copy_of_a_small_tensor_is_no_item(read: str) -> None:
+    """`.to("cpu")` and `.cpu()` leave no `aten::item`."""
+    why, code = told(read)
+    assert '`.to("cpu")`' in why
+    assert ".item()" not in why
+    assert 'value.to("cpu")' in code
+    assert ".item()" not in code
+
+
+def test_an_item_is_no_copy_of_a_tensor() -> None:
+    why, code = told("aten::item")
+    assert "`.item()`" in why
+    assert '.to("cpu")' not in why + code
+    assert ".item()" in code
+
+
 def test_never_more_than_the_read_lasted() -> None:
     found = judged(RULE, world(refill=30_000, wait=10_000))
     # 5 us in the copy call and 9.994 ms in the synchronisation, against a gap of 30 ms.
