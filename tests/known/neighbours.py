@@ -153,7 +153,7 @@ NEIGHBOURS = (
     _said("launches come late, clocks 6 us apart", "gaps of 5 us", False, lambda: _fires("ID001", _early(5))),
     _said("a function is the program's own", "of its folder", True, lambda: _names(_OWN)),
     _said("a function is the program's own", "of any package", False, lambda: _names(_INSTALLED)),
-    _said("a kernel cannot be", "45 ms in the last pass of 3", True, lambda: _impossible(prompted(45_000, waits=True), last=45_000)),
+    _said("a kernel cannot be", "45 ms in passes of 3", True, lambda: _impossible(prompted(45_000, waits=True), last=45_000)),
     _said("a kernel cannot be", "45 ms in a pass of 60", False, lambda: _impossible(prompted(45_000, waits=True))),
     _said("a kernel cannot be", "45 ms, and the next ones queue", False, lambda: _impossible(prompted(45_000, waits=False))),
     _said("fused, but not for the table", "it may be sparse", True, lambda: _sparse(tied=False)),
