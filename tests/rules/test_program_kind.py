@@ -23,8 +23,8 @@ from traces.reader.names.vocabulary import is_backward_node
 OF_TRAINING = re.compile(
     r"\.backward\(|\bloss|optimizer|\bgradient|learning rate|train_step|DistributedDataParallel", re.IGNORECASE
 )
-# What they find is training; how a loop is recorded, and how batches are loaded, is the same with and without it.
-TRAINS = frozenset({"CO005", "OP001", "OP002", "OP003", "OP004", "OP005", "SY006"})
+# What they find is training, or what only it needs; how a loop is recorded, and how it loads, is the same without it.
+TRAINS = frozenset({"CO005", "OP001", "OP002", "OP003", "OP004", "OP005", "SY006", "IN007"})
 SAME_FOR_BOTH = ("PG", "DL", "ID004")
 TRAINING = re.compile(r"Optimizer\.|DistributedDataParallel\.forward|.*(?:Backward|autograd::)")
 ASKED = sorted(set(SCENARIOS) - OF_RANKS - TRAINS - {code for code in SCENARIOS if code.startswith(SAME_FOR_BOTH)})

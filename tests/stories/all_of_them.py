@@ -104,7 +104,6 @@ SILENT: dict[str, str] = {
     "mask of a grammar sent blocking": "the copy and what follows it are 3 % of a pass, below the limits of the rules",
     "cache swapped block by block": "that copies are many and small is told; no rule names the op of an extension that makes them",
     "prompts before tokens": "the trace holds no queue: whether texts waited while a prompt was read is not recorded",
-    "text computed anew for each token": "no rule compares what a pass computes with what the one before it did",
     "edges of tiles, row by row": "the loop is found, its ops stand in the evidence; 10 % of the device's time is little",
     "float16 on a CPU": "no rule knows which formats a CPU computes in",
     "kernels of 2 passes of 32": "the trace cannot be the base of advice, which is told; no finding is then",

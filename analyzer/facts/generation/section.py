@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.generation.gaps import DecodeGaps, decode_gaps
+from analyzer.facts.generation.growing import Growing, growing
 from analyzer.facts.generation.inside import inside_passes
 from analyzer.facts.generation.padding import ReplayPadding, replay_padding
 from analyzer.facts.generation.passes import Generation, generation
@@ -45,6 +46,11 @@ class GenerationFacts(Section):
         """Idle time between passes that decode."""
         without = self._time.waiting_for_work | self._time.pauses.all
         return decode_gaps(self.found, self._device.main, self._steps, self._time.waterfall, without)
+
+    @fact
+    def growing(self) -> Growing:
+        """Runs of the model that read a text again which grew by one token."""
+        return growing(self.trace, self._steps)
 
     @fact
     def inside(self) -> IntervalSet:

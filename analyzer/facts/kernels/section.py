@@ -20,6 +20,7 @@ from analyzer.facts.kernels.not_computed import NotComputed, not_computed
 from analyzer.facts.kernels.patterns import Pattern, patterns
 from analyzer.facts.kernels.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
 from analyzer.facts.kernels.recomputation import Recomputation, recomputation
+from analyzer.facts.kernels.recorded_layers import RecordedLayers, recorded_layers
 from analyzer.facts.kernels.residency import Residency, residency
 from analyzer.facts.kernels.row_selects import row_selects
 from analyzer.facts.kernels.searches import Searches, searches
@@ -116,6 +117,11 @@ class KernelFacts(Section):
     def not_computed(self) -> NotComputed:
         """What the backward pass opens again and does not compute."""
         return not_computed(self._host.ops, self.recomputation.ops)
+
+    @fact
+    def recorded_layers(self) -> RecordedLayers:
+        """How many layers a backward pass is recorded for."""
+        return recorded_layers(self._host, self._steps)
 
     @fact
     def without_gradients(self) -> IntervalSet:

@@ -20,6 +20,7 @@ from showing import analyses
 PLAIN = choose(unicode=True, coloured=False)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1e12), max_size=20), st.integers(0, 300))
 def test_allocated_cells_are_whole_and_add_up(values: list[float], width: int) -> None:
     cells = bars.allocate(values, width)
@@ -91,6 +92,7 @@ def test_an_axis_has_its_unit_at_zero(dur: int, first: str) -> None:
     assert len(axis) == 80
 
 
+@settings(deadline=None)
 @given(st.integers(1, 250), st.integers(0, 12))
 def test_the_strip_fits_any_size(width: int, height: int) -> None:
     analysis = analyses.example()
@@ -193,6 +195,7 @@ def test_a_rule_page_is_drawn_not_quoted() -> None:
     ]  # fmt: skip
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="#-*`1. |ab\n[", max_size=80), st.integers(1, 40))
 @example("```a", 1)
 def test_no_text_of_a_page_is_lost(text: str, width: int) -> None:

@@ -1,0 +1,59 @@
+"""Layers that autograd records for a backward pass, by the numbers that ops carry.
+
+An op gets a sequence number where autograd records, and each op that is recorded for the backward pass takes one. Under
+`torch.no_grad()` ops carry none; where no weight wants a gradient the next op carries the same number.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.kernels.recomputation import FORWARD
+from analyzer.facts.steps.find import Steps
+from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.open_spans import NONE
+from traces.reader.names.vocabulary import is_backward_node
+
+
+class RecordedLayers(msgspec.Struct, frozen=True):
+    """Layers of the forward pass in the used steps, on the main thread.
+
+    Args:
+        layers: Calls of layers, in no other layer.
+        recorded: How many of them a backward pass is recorded for.
+        steps: Used steps with one that is recorded.
+    """
+
+    layers: int
+    recorded: int
+    steps: int
+
+
+def recorded_layers(host: HostFacts, steps: Steps) -> RecordedLayers:
+    """Counts them.
+
+    Args:
+        host: Ops.
+        steps: The steps.
+    """
+    rows, taken = outer_layers(host)
+    start = host.ops.ops["start_ns"].to_numpy()[rows]
+    inside = steps.host_window.contains(start)
+    begins = np.sort(steps.frame["start_ns"].to_numpy())
+    which = np.searchsorted(begins, start[inside & taken], side="right")
+    return RecordedLayers(int(inside.sum()), int((inside & taken).sum()), len(np.unique(which)))
+
+
+def outer_layers(host: HostFacts) -> tuple[Int64Array, BoolArray]:
+    """Layers outside the backward pass and in no other layer, by start, and which of them are recorded; shape (layers,) each."""
+    tree = host.ops
+    ops = tree.ops
+    node = tree.named(is_backward_node)
+    layers = tree.named(FORWARD.__contains__) & (tree.nearest(node) == NONE)
+    top = np.flatnonzero(tree.outermost(layers) & (ops["thread"].to_numpy() == host.main_thread))
+    top = top[np.argsort(ops["start_ns"].to_numpy()[top], kind="stable")]
+    number = ops["sequence"].to_numpy(dtype=np.int64, na_value=-1)[top]
+    taken = (number >= 0) & (np.append(number[1:], np.iinfo(np.int64).max) != number)
+    return top, taken
