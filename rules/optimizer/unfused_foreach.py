@@ -124,7 +124,7 @@ def _held_up(facts: Facts, idle: IntervalSet) -> Finding:
         why=(
             f"The GPU idles {duration(facts.steps.per_step(idle.total_ns))} of {facts.steps.each} "
             f"({share(facts.steps.ratio(idle.total_ns))}) while {work.class_name}.step is at work on the host: each of its "
-            "`_foreach_` ops goes through all parameters there before it launches."
+            "`_foreach_` ops goes through all parameters of a group there before it launches."
         ),
         saving=Saving(
             claims=idle,

@@ -68,6 +68,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
+from analyzer.facts.recording.line_samples import SampledLine
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Severity, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
@@ -215,7 +216,9 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
             behind=facts.sync.behind(facts.host.silent),
             basis="idle time in which no op, launch or loader runs on the threads that issue work",
         ),
-        fix=_fix(facts, time, move(top[0]) if top else sampled.move(facts, line, ratio) if line is not None else None),
+        fix=_fix(
+            facts, time, line, move(top[0]) if top else sampled.move(facts, line, ratio) if line is not None else None
+        ),
         verify="Record again without stacks: the share of PY001 should fall below 5 %.",
         steps_seen=facts.steps.count_with(time),
         confidence=_confidence(facts, named=top is not None, inflated=inflated),
@@ -250,7 +253,7 @@ def _inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:
     return facts.host.calls_begun(time) > limit * time.total_ns / 1e6
 
 
-def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice, ...]:
+def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advice | None) -> tuple[Advice, ...]:
     known = known_places.remedies(facts, time)
     if known:
         return known
@@ -262,7 +265,10 @@ def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice,
         return (CLIPPED_IN_PARTS, look(facts)) if clips(facts, time) else (look(facts),)
     late = after_reads.one_step_late(facts, time)
     workers = facts.input.wait.multi_process or facts.recording.collected.num_workers
-    elsewhere = by_purpose(facts, (BESIDE,), (IN_ITS_WORKERS if workers else IN_WORKERS,))
+    # What writes prepares no data: a loader's workers have no part in it.
+    elsewhere = (
+        () if _writes(facts, time, line) else by_purpose(facts, (BESIDE,), (IN_ITS_WORKERS if workers else IN_WORKERS,))
+    )
     if moved is not None:
         return (*called.remedy(facts, time), moved, *(() if in_update(facts, time) else (*late, *elsewhere)))
     if not acts_on_values(facts, time):
@@ -273,6 +279,11 @@ def _fix(facts: Facts, time: IntervalSet, moved: Advice | None) -> tuple[Advice,
     # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader; more often no batch is.
     often = facts.steps.noun != "recording" and facts.sync.silences(time)[0].stretches > facts.steps.count
     return (look(facts), SIMULATOR, *late) if often else (look(facts), *late, *elsewhere, SIMULATOR)
+
+
+def _writes(facts: Facts, time: IntervalSet, line: SampledLine | None) -> bool:
+    """Whether most of the time is writing: by the calls that stacks name, or by the sampled line."""
+    return 2 * (facts.host.output.spans & time).total_ns > time.total_ns or (line is not None and sampled.writes(line))
 
 
 RULE = Rule(META, check, __doc__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from analyzer.facts import Facts
 from analyzer.facts.recording.line_samples import SampledLine
 from analyzer.finding import Advice, Location
@@ -9,6 +11,11 @@ from analyzer.units import share
 
 # A line that holds so much more of the step than the time does runs ops as well: it calls the model, and cannot go elsewhere.
 _WITH_OPS = 1.5
+# `print(`, `json.dumps(`, `file.write(`, `logger.info(`, `wandb.log(`; no logarithm.
+_WRITES = re.compile(
+    r"\bprint\(|\.(?:dumps?|write|writelines|writerow|savefig|add_scalars?|add_histogram)\("
+    r"|\b(?:log(?:ger|ging)?|_log(?:ger)?|wandb|mlflow|writer)\.\w+\("
+)
 # A line that holds less of the time than this is one of several.
 _MOST = 0.5
 
@@ -28,6 +35,11 @@ def sampled_line(facts: Facts, ratio: float) -> SampledLine | None:
     if line is None or line.loader or not samples.total_ns:
         return None
     return line if line.ns / samples.total_ns + ratio - 1 >= _MOST * ratio else None
+
+
+def writes(line: SampledLine) -> bool:
+    """Whether the line prints, logs, or makes a text of what is to be kept."""
+    return _WRITES.search(line.text or "") is not None
 
 
 def sentence(facts: Facts, line: SampledLine) -> str:

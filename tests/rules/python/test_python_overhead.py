@@ -443,7 +443,9 @@ def test_what_a_profiler_does_is_not_the_programs(name: str, *, own: bool) -> No
     assert (run(RULE, builder).state is State.FIRED) is own
 
 
-def sampled(at_line: int, *, loader: bool = False, gap: float = 90_000) -> TraceBuilder:
+def sampled(
+    at_line: int, *, loader: bool = False, gap: float = 90_000, text: str = "x = prepare(batch)"
+) -> TraceBuilder:
     """Nine tenths of the step outside ops, and lines sampled in steps of their own, `at_line` ns of 1000 at one of them."""
     row = {
         "loader": loader,
@@ -451,7 +453,7 @@ def sampled(at_line: int, *, loader: bool = False, gap: float = 90_000) -> Trace
         "line": 7,
         "function": "main",
         "begins": 3,
-        "text": "x = prepare(batch)",
+        "text": text,
     }
     other = row | {"line": 9, "loader": False, "text": "loss.backward()"}
     rows = [row | {"ns": at_line}, other | {"ns": 1000 - at_line}]
@@ -468,6 +470,24 @@ def test_a_sampled_line_that_must_hold_most_of_it_is_named() -> None:
     assert (found.location.file, found.location.line, found.location.function) == ("train.py", 7, "main")
     assert "Sampled, 90 % of the step is at train.py:7 in `main` (`x = prepare(batch)`)." in found.why
     assert "train.py:7" in found.fix[0].code
+
+
+@pytest.mark.parametrize(
+    ("text", "prepares"),
+    [
+        ("x = prepare(batch)", True),
+        ("x = numpy.log(batch) + math.log(2)", True),
+        ("catalog.find(batch)", True),
+        ("logger.info('loss %s', loss)", False),
+        ("json.dumps([one.tolist() for one in model.parameters()])", False),
+        ("print(f'step {step}: {loss:.3f}')", False),
+        ("writer.add_scalar('loss', loss, step)", False),
+        ("file.write(text)", False),
+    ],
+)
+def test_workers_are_offered_for_what_may_prepare_data_and_not_for_writing(text: str, prepares: bool) -> None:
+    found = judged(RULE, sampled(900, text=text)).finding
+    assert any("num_workers" in advice.code for advice in found.fix) is prepares
 
 
 def test_a_sampled_line_that_runs_ops_for_half_of_its_time_stays_where_it_is() -> None:
