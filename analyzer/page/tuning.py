@@ -64,7 +64,7 @@ def notes(trial: TrialDocument) -> Iterator[str]:
         yield safe.clean(trial.reason)
     if trial.tried:
         values = ", ".join(
-            f"{safe.name(one.value, 20)} {'did not run' if one.gain_ratio is None else gone(one.gain_ratio)}"
+            f"{safe.name(one.value, 20)} ({'did not run' if one.gain_ratio is None else gone(one.gain_ratio)})"
             for one in trial.tried
         )
         yield f"tried: {values}"
@@ -77,6 +77,12 @@ def notes(trial: TrialDocument) -> Iterator[str]:
         yield f"the loss on the same seed ends {apart} of its scale from the script's own ({most} allowed)"
     if trial.measured_ratio is not None and trial.measured_ratio > trial.promised_ratio and trial.verdict == "helps":
         yield "more than was promised"
+
+
+def said(trial: TrialDocument) -> str:
+    """Those as one sentence, to stand below the table; empty where the row says all."""
+    text = "; ".join(notes(trial))
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}." if text else ""
 
 
 def method(tuning: Tuning) -> Iterator[str]:

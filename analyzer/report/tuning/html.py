@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import msgspec
+from markupsafe import Markup
 
 from analyzer.analysis.tuning import Tuning
 from analyzer.page import tuning as words
@@ -13,7 +14,7 @@ from analyzer.report.drawing import tuning as drawing
 from analyzer.report.drawing.shapes import Drawing
 from analyzer.report.html import drawn
 from analyzer.report.html.findings import Line, lines_of
-from analyzer.report.html.prose import embedded
+from analyzer.report.html.prose import embedded, prose
 from analyzer.report.html.sheet import Head, Sheet
 
 DATA_ID = "advisor-tuning"
@@ -30,6 +31,14 @@ class Recommended:
 
 
 @dataclass(frozen=True)
+class Note:
+    """What a trial's row has no room for."""
+
+    change: str
+    text: Markup
+
+
+@dataclass(frozen=True)
 class Page:
     """Everything the template shows."""
 
@@ -39,6 +48,7 @@ class Page:
     origin: str
     picture: Drawing | None
     trials: Sheet | None
+    notes: tuple[Note, ...]
     recommended: tuple[Recommended, ...]
     by_hand: tuple[str, ...]
     method: tuple[str, ...]
@@ -58,6 +68,9 @@ def _page(tuning: Tuning) -> Page:
         origin=safe.name(" ".join([tuning.script, *tuning.arguments]), 200),
         picture=drawing.gains(tuning),
         trials=_trials(tuning),
+        notes=tuple(
+            Note(safe.name(trial.change, 40), prose(said)) for trial in tuning.trials if (said := words.said(trial))
+        ),
         recommended=tuple(
             Recommended(
                 safe.name(one.change, 60), words.place(one), words.carries(one),
@@ -74,5 +87,4 @@ def _trials(tuning: Tuning) -> Sheet | None:
     if not tuning.trials:
         return None
     heads = tuple(Head(head, place in (2, 3, 4)) for place, head in enumerate(words.HEADS))
-    rows = [[*words.row(trial), "; ".join(words.notes(trial))] for trial in tuning.trials]
-    return Sheet("Every change that was tried", (*heads, Head("Note")), rows)
+    return Sheet("Every change that was tried", heads, [words.row(trial) for trial in tuning.trials])

@@ -21,7 +21,6 @@ def _blocks(tuning: Tuning) -> Iterator[str]:
         rows = []
         for trial in tuning.trials:
             change, rules, promised, measured, interval, verdict = words.row(trial)
-            note = "; ".join(words.notes(trial))
             rows.append(
                 [
                     code(change, 40),
@@ -30,10 +29,12 @@ def _blocks(tuning: Tuning) -> Iterator[str]:
                     figure(measured),
                     figure(interval),
                     verdict,
-                    cell(prose(note, 400)),
                 ]
             )
-        yield table([*words.HEADS, ""], "llrrrll", rows)
+        yield table(words.HEADS, "llrrrl", rows)
+        yield "\n".join(
+            f"- {code(trial.change, 40)} {prose(said, 400)}" for trial in tuning.trials if (said := words.said(trial))
+        )
     for one in tuning.recommended:
         where = f" `{words.place(one)}`" if one.file else ""
         carried = f" {words.carries(one)}" if one.alone_ratio is not None else ""

@@ -16,6 +16,7 @@ import pytest
 from analyzer.analysis import Analysis
 from analyzer.analysis.tuning import TrialDocument, Tuning
 from analyzer.calibration.taken import of_tuning
+from analyzer.page import tuning as words
 from analyzer.report.tuning import html, markdown, schema, text
 from analyzer.report.tuning import json as as_json
 from analyzer.tune import events
@@ -368,6 +369,21 @@ def test_every_document_says_the_same(tmp_path: Path) -> None:
         for one in tuning.recommended:
             assert one.change in rendered
         assert "SY001" in rendered
+
+
+def test_reasons_stand_below_the_table_each_with_its_change(tmp_path: Path) -> None:
+    """In a column beside seven others they were a word wide, and the rows a hand high."""
+    tuning, _ = tuned(tmp_path, Simulated(slow_loader), analysis_of(DL001=0.8, OP001=0.2, SY001=0.1))
+    for rendered, ends, mark in (
+        (markdown.render(tuning), "\n\n", "- `{}` {}"),
+        (html.render(tuning), "</table>", "<li><code>{}</code> {}"),
+    ):
+        table, _, below = rendered.replace("\xa0", " ").partition(words.HEADS[-1])[2].partition(ends)
+        told = [(one.change, words.said(one)) for one in tuning.trials if words.said(one)]
+        assert told
+        for change, said in told:
+            assert mark.format(change, said[:30]) in below
+            assert said[:30] not in table
 
 
 def test_a_gain_has_an_interval_that_holds_it() -> None:
