@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from analyzer.analysis import Analysis, Assumed
 from analyzer.page import headline
 from analyzer.page.findings import savings
+from analyzer.page.findings.groups import words
 from analyzer.page.words import safe
 from analyzer.units import duration, listed, share
 
@@ -39,4 +40,4 @@ def sentences(analysis: Analysis, assumed: Assumed) -> Iterator[str]:
         yield f"{duration(assumed.likely_step_ns)} is likely."
     if assumed.without_place:
         codes = ", ".join(dict.fromkeys(safe.name(one.partition("-")[0], 12) for one in assumed.without_place))
-        yield f"Of {codes} no saving lies inside the step; it adds nothing here."
+        yield words(f"Of {codes} no saving lies inside the step; it adds nothing here.", analysis)

@@ -271,7 +271,7 @@ def dots(analysis: Analysis) -> tuple[Dot, ...]:
     steps = max(analysis.summary.used_steps, 1)
     placed = [one for one in found.operators if one.flops and one.bytes and one.flops_per_s and not _doubted(one)]
     whole = max(sum(one.kernel_ns for one in placed), 1)
-    return tuple(_dot(one, steps, whole) for one in placed)
+    return tuple(_dot(one, steps, whole, each(analysis)) for one in placed)
 
 
 def _doubted(one: OperatorWork) -> bool:
@@ -279,7 +279,7 @@ def _doubted(one: OperatorWork) -> bool:
     return one.side is not None and one.peak_ratio is None
 
 
-def _dot(one: OperatorWork, steps: int, whole: int) -> Dot:
+def _dot(one: OperatorWork, steps: int, whole: int, each: str) -> Dot:
     said = row(one, steps)
     peak = f", {said.peak} of its peak" if said.peak != NOTHING else ""
     return Dot(
@@ -288,5 +288,5 @@ def _dot(one: OperatorWork, steps: int, whole: int) -> Dot:
         ratio=one.kernel_ns / whole,
         side=one.side,
         label=said.op.removeprefix("aten::"),
-        told=f"{said.op} {said.shapes}: {said.flops}, {said.bytes}{peak}, {said.time} a step",
+        told=f"{said.op} {said.shapes}: {said.flops}, {said.bytes}{peak}, {said.time} {each}",
     )

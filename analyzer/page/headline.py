@@ -83,6 +83,6 @@ def outlook(analysis: Analysis) -> Iterator[str]:
             if usual > unprofiled
             else ""
         )
-        yield f"Without the profiler a step took {duration(unprofiled)}{cost}."
+        yield f"Without the profiler {each(analysis)} took {duration(unprofiled)}{cost}."
     if analysis.trust.verdict == "caution":
         yield f"{count(doubts(analysis), 'reason')} to doubt these figures: see the notes on trust."

@@ -93,7 +93,7 @@ def environment(analysis: Analysis) -> Iterator[tuple[str, str]]:
         if trace.bytes
         else f"{trace.name}, {events(analysis)}",
     )
-    yield "Steps", "; ".join([steps(analysis), *excluded(analysis)])
+    yield f"{analysis.trace.steps.noun.capitalize()}s", "; ".join([steps(analysis), *excluded(analysis)])
     recorded = (("Python stacks", trace.profiler.stacks), ("input shapes", trace.profiler.shapes),
                 ("memory", trace.profiler.memory), ("FLOPs", trace.profiler.flops))  # fmt: skip
     yield "Recorded", "times" + "".join(f", {what}" for what, is_there in recorded if is_there)

@@ -21,6 +21,7 @@ from analyzer.units import duration, share
 
 _MARGIN = 24
 _LEGEND_WIDTH = 240
+_MOST_LINES = 3
 
 
 def render(analysis: Analysis) -> str:
@@ -34,8 +35,10 @@ def render(analysis: Analysis) -> str:
             body.append(text(0, top + 12, safe.name(reason.message, 130)))
             top += 20
     else:
-        body.append(text(0, top + 6, safe.name(wording.verdict(analysis), 130), "quiet"))
-        top += 24
+        for one in _lines(wording.verdict(analysis)):
+            body.append(text(0, top + 6, one, "quiet"))
+            top += 20
+        top += 4
         for heading, drawing in _parts(analysis):
             top = _placed(body, top, heading, drawing)
             if heading.startswith("Where"):
@@ -43,6 +46,15 @@ def render(analysis: Analysis) -> str:
                 body.append(f'<g transform="translate(0 {top - 8})">{legend}</g>')
                 top += height + 8
     return _document("".join(body), top, wording.title(analysis))
+
+
+def _lines(sentence: str) -> list[str]:
+    """A sentence as wide as the picture; a picture has no letters of its own for code."""
+    return safe.wrap(_without_marks(sentence), 130)[:_MOST_LINES]
+
+
+def _without_marks(sentence: str) -> str:
+    return sentence.replace("`", "")
 
 
 def _placed(body: list[str], top: float, heading: str, drawing: Drawing) -> int:
@@ -58,7 +70,7 @@ def _of_job(analysis: Analysis) -> Iterator[tuple[str, Drawing]]:
         return
     bars, heat = rank_bars(page), heat_map(page)
     if bars is not None:
-        yield f"{page.title}. {safe.name(page.verdict, 110)}", bars
+        yield f"{page.title}. {safe.name(_without_marks(page.verdict), 110)}", bars
     if heat is not None:
         yield "Waiting by rank and step, the darker the longer", heat
 

@@ -10,6 +10,7 @@ from analyzer.facts import Facts
 from analyzer.facts.host.ops import pick_row
 from analyzer.facts.kernels.cpu_work import OwnTime
 from analyzer.facts.kernels.names import POINTWISE_FAMILIES
+from analyzer.page.words.kernel_names import short
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
@@ -149,6 +150,8 @@ def _alone(facts: Facts, computing_ns: int) -> str:
 
 def _function(name: str) -> str:
     """Of a kernel's name what a person calls it by."""
+    if name.startswith("_Z"):
+        return short(name)[:_NAME_LENGTH]
     match = _FUNCTION.match(name)
     return (match.group(2) if match else name)[:_NAME_LENGTH]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analyzer.analysis import CARD_RATIO, Analysis, FindingDocument
+from analyzer.page.words.of_steps import Noun, label
 
 # The heading of what stands below the cards, and what that is.
 NOTES = "Notes"
@@ -63,10 +64,15 @@ def grouped(analysis: Analysis) -> Groups:
     )
 
 
-def unit(analysis: Analysis) -> str:
+def unit(analysis: Analysis) -> Noun:
     """`step`, `request`; `recording` where the whole trace is taken as one."""
     steps = analysis.trace.steps
     return steps.noun if steps.source != "whole-trace" else "recording"
+
+
+def words(text: str, analysis: Analysis) -> str:
+    """A label that speaks of steps in the words of the recording."""
+    return label(text, unit(analysis))
 
 
 def each(analysis: Analysis, whole: str = "in all") -> str:

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from analyzer.page.words import mangled
+
 # Kernels that run a functor over tensors: what they do stands in their first argument that is no number.
 _RUNNERS = {
     "vectorized_elementwise_kernel": "elementwise",
@@ -78,7 +80,9 @@ def short(name: str) -> str:
     """The name in a few words; the name itself where it has no template or cannot be taken apart, and that of a copy."""
     if name.startswith("Mem"):
         return name
-    if "<" not in name or name.startswith("_Z"):
+    if name.startswith("_Z"):
+        return _mangled(mangled.chain(name)) or name
+    if "<" not in name:
         return name.partition("(")[0].removeprefix("void ").strip() or name
     parts = _parts(name)
     if not parts or not _IDENTIFIER.fullmatch(parts[-1].name):
@@ -91,6 +95,20 @@ def short(name: str) -> str:
     # Some libraries call every kernel so, and say in the namespace what it does.
     of = f"{parts[-2].name}::" if kernel.name in ("kernel", "Kernel") and len(parts) > 1 else ""
     return of + kernel.name + _in_brackets(kernel.arguments)
+
+
+def _mangled(called: Sequence[str]) -> str:
+    """`elementwise direct_copy` of a mangled name's functions; types are not told."""
+    kernel, *inner = called or ("",)
+    runs = next((one for one in inner if one not in _RUNNERS and one not in _WRAPPERS), "")
+    if kernel not in _RUNNERS or not runs or runs in _NO_FUNCTOR:
+        return kernel
+    return f"{_RUNNERS[kernel]} {_bare(runs)}".strip()
+
+
+def _bare(functor: str) -> str:
+    """A functor's name without the words that every such name has."""
+    return _AFFIX.sub("", _AFFIX.sub("", functor)) or functor
 
 
 def _functor(arguments: Sequence[str], depth: int = 0) -> str:
@@ -110,7 +128,7 @@ def _functor(arguments: Sequence[str], depth: int = 0) -> str:
             )
             return inner or named.name
         types = named.arguments or tuple(_lambda_types(parts))
-        return (_AFFIX.sub("", _AFFIX.sub("", named.name)) or named.name) + _in_brackets(types)
+        return _bare(named.name) + _in_brackets(types)
     return ""
 
 

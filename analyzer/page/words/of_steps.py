@@ -28,6 +28,14 @@ _NO_TRAINING: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\bTraining (waits)\b"), r"The program \1"),
     (re.compile(r"\b(beside|with) training\b"), r"\1 the program"),
 )
+# Of displays alone.
+_LABELS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\b([Ww])hole step\b"), r"\1hole recording"),
+    (re.compile(r"\b([Tt])h(?:e (?:drawn )?|is )step\b"), r"\1he recording"),
+    (re.compile(r"\bmeans per step\b"), "times of all of it"),
+    (re.compile(r"\ba mean step\b"), "the whole recording"),
+)
+_ANY_STEP = re.compile(r"\b[Ss]teps?\b")
 _CODE = re.compile(r"(`[^`]*`)")
 
 
@@ -36,6 +44,15 @@ def put(text: str, noun: Noun) -> str:
     if noun == "step":
         return text
     return "".join(part if part.startswith("`") else _plain(part, noun) for part in _CODE.split(text))
+
+
+def label(text: str, noun: Noun) -> str:
+    """Words of a display for what was measured: they speak of nothing that a program or another recording has to have."""
+    if noun == "recording":
+        for pattern, whole in _LABELS:
+            text = pattern.sub(whole, text)
+        return put(text, noun)
+    return _ANY_STEP.sub(_of_request, text) if noun == "request" else text
 
 
 def _plain(text: str, noun: Noun) -> str:
@@ -47,4 +64,4 @@ def _plain(text: str, noun: Noun) -> str:
 
 
 def _of_request(match: re.Match[str]) -> str:
-    return match[0].replace("step", "request")
+    return match[0].replace("step", "request").replace("Step", "Request")

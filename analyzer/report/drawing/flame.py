@@ -8,6 +8,7 @@ from markupsafe import escape
 
 from analyzer.analysis import Analysis
 from analyzer.page import modules
+from analyzer.page.findings.groups import each
 from analyzer.page.modules import Module
 from analyzer.page.words import safe
 from analyzer.report.drawing.shapes import WIDTH, Drawing, rect, text, width_of
@@ -30,8 +31,8 @@ def flame(analysis: Analysis) -> Drawing | None:
     if not placed:
         return None
     deepest = max(row.depth for row, _, _ in placed)
-    body = "".join(part for row, x, width in placed for part in _box(row, x, width))
-    return Drawing((deepest + 1) * _ROW, body, _sentence(rows))
+    body = "".join(part for row, x, width in placed for part in _box(row, x, width, each(analysis)))
+    return Drawing((deepest + 1) * _ROW, body, _sentence(rows, each(analysis)))
 
 
 def _placed(rows: tuple[Module, ...]) -> Iterator[tuple[Module, float, float]]:
@@ -50,10 +51,10 @@ def _placed(rows: tuple[Module, ...]) -> Iterator[tuple[Module, float, float]]:
             yield row, x, width
 
 
-def _box(row: Module, x: float, width: float) -> Iterator[str]:
+def _box(row: Module, x: float, width: float, each: str) -> Iterator[str]:
     """A group whose parts a script may move: the box, its backward pass, its name."""
     top = row.depth * _ROW
-    told = f"{row.name}: {row.time} a step, {share(row.ratio)}; forward {row.forward}, backward {row.backward}, its own {row.own}"
+    told = f"{row.name}: {row.time} {each}, {share(row.ratio)}; forward {row.forward}, backward {row.backward}, its own {row.own}"
     late = row.backward_ns / max(row.whole_ns, 1)
     name = safe.clean(row.name)
     yield f'<g class="box" data-x="{x:.2f}" data-w="{width:.2f}" data-late="{late:.3f}" data-name="{escape(name)}">'
@@ -77,9 +78,9 @@ def _colour(name: str) -> int:
     return sum(map(ord, kind)) % _COLOURS
 
 
-def _sentence(rows: tuple[Module, ...]) -> str:
+def _sentence(rows: tuple[Module, ...], each: str) -> str:
     # Of the modules themselves, not of what they call: those say where the time goes.
     outermost = [row for row in rows if row.depth <= 1]
     longest = sorted(outermost, key=lambda row: -row.whole_ns)[:3]
-    told = ", ".join(f"{row.name} {row.time} a step ({share(row.ratio)})" for row in longest)
+    told = ", ".join(f"{row.name} {row.time} {each} ({share(row.ratio)})" for row in longest)
     return f"Flame graph of {count(len(rows), 'module')}, the longest on top {told}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from analyzer.page.words.of_steps import Noun
 from analyzer.report.drawing.shapes import WIDTH, Drawing, line, number, text, width_of
 from analyzer.units import duration, size
 
@@ -16,19 +17,19 @@ _RIGHT = WIDTH - 12
 _FLOOR = _HEIGHT - _BOTTOM
 
 
-def memory(curve: MemoryCurve) -> Drawing:
+def memory(curve: MemoryCurve, noun: Noun = "step") -> Drawing:
     """The curve of a device; its values are the highest in equal pieces of the time."""
     top = max(curve.peak_bytes, *curve.reserved_bytes, 1) if curve.reserved_bytes else max(curve.peak_bytes, 1)
     body = [*_axis(top), _area(curve.allocated_bytes, top)]
     if curve.reserved_bytes:
         body.append(f'<path class="reserved" d="M{_points(curve.reserved_bytes, top)}"/>')
-    body += _steps(curve)
-    return Drawing(_HEIGHT, "".join(body), sentence(curve))
+    body += _steps(curve, noun)
+    return Drawing(_HEIGHT, "".join(body), sentence(curve, noun))
 
 
-def sentence(curve: MemoryCurve) -> str:
+def sentence(curve: MemoryCurve, noun: Noun = "step") -> str:
     """The curve in words."""
-    where = f" in step {curve.peak_step}" if curve.peak_step is not None else ""
+    where = f" in {noun} {curve.peak_step}" if curve.peak_step is not None and noun != "recording" else ""
     held = f"; the allocator held up to {size(max(curve.reserved_bytes))}" if curve.reserved_bytes else ""
     counted = "; counted from the first event, what was there before is unknown" if curve.relative else ""
     return f"{curve.device}: up to {size(curve.peak_bytes)} allocated{where}{held}{counted}"
@@ -53,12 +54,13 @@ def _area(values: Sequence[int], top: int) -> str:
     return f'<path class="c-compute" d="M{_LEFT} {_FLOOR}L{_points(values, top)}L{_RIGHT} {_FLOOR}Z"/>'
 
 
-def _steps(curve: MemoryCurve) -> Iterator[str]:
+def _steps(curve: MemoryCurve, noun: Noun) -> Iterator[str]:
     length = max(curve.end_ns - curve.start_ns, 1)
     free = 0.0
-    for step, start in zip(curve.step_numbers, curve.step_starts_ns, strict=True):
+    numbered = zip(curve.step_numbers, curve.step_starts_ns, strict=True)
+    for step, start in numbered if noun != "recording" else ():
         x = _LEFT + (start - curve.start_ns) / length * (_RIGHT - _LEFT)
-        label = f"step {step}"
+        label = f"{noun} {step}"
         # Labels would stand on one another where steps are short; marks of steps before the first event have no place.
         if x < max(free, _LEFT) or x + width_of(label) > _RIGHT:
             continue

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, FindingDocument, Timeline
 from analyzer.page.findings import savings
+from analyzer.page.findings.groups import unit
 from analyzer.page.step import lanes as geometry
 from analyzer.page.step.lanes import MOST_PIECES, Box, along, claimed, is_partly
 from analyzer.page.words import safe
+from analyzer.page.words.of_steps import Noun
 from analyzer.report.drawing.shapes import WIDTH, Drawing, cause_class, line, number, rect, text, width_of
 from analyzer.units import count, duration
 
@@ -28,6 +30,8 @@ _MOST_BRACKETS = 4
 # A strip of many pieces: pixels to a cell, and how many strengths it is drawn in.
 _CELL = 4
 _LEVELS = 5
+# Letters on a telephone, by those on a wide page (`page.css`).
+_LARGER = 1.7
 
 
 def timeline(analysis: Analysis, shown: Timeline | None = None) -> Drawing | None:
@@ -49,7 +53,7 @@ def timeline(analysis: Analysis, shown: Timeline | None = None) -> Drawing | Non
         body.append(
             text(0, height - 6, "What a device does is drawn as high as the device is busy meanwhile.", "quiet")
         )
-    return Drawing(height, "".join(body), _sentence(shown))
+    return Drawing(height, "".join(body), _sentence(shown, unit(analysis)))
 
 
 def _boxes(shown: Timeline) -> list[list[Box]]:
@@ -102,13 +106,17 @@ def _brackets(analysis: Analysis, shown: Timeline, bottom: int, body: list[str])
         half = width_of(words) / 2
         low, high = pieces[0]
         middle = min(max(_LEFT + (low + high) / 2, half), WIDTH - half)
-        left = min(middle - half, _LEFT + min(piece[0] for piece in pieces))
-        right = max(middle + half, _LEFT + max(piece[1] for piece in pieces))
+        # A telephone's letters are larger: a name grows towards the middle of the picture, and is never cut at its edge.
+        begins = middle < WIDTH / 2
+        first, last = middle - half, middle + half
+        grown = 2 * half * _LARGER
+        left = min(first if begins else last - grown, _LEFT + min(piece[0] for piece in pieces))
+        right = max(first + grown if begins else last, _LEFT + max(piece[1] for piece in pieces))
         row = next((place for place, end in enumerate(taken) if left > end + 6), len(taken))
         taken[row : row + 1] = [right]
         y = bottom + row * _BRACKET + 3
         body += _density(pieces, y) if len(pieces) > MOST_PIECES else map(_bracket, pieces, itertools.repeat(y))
-        body.append(text(middle, y + 19, words, "name middle"))
+        body.append(text(first, y + 19, words, "name") if begins else text(last, y + 19, words, "name end"))
         yield row + 1
 
 
@@ -141,8 +149,8 @@ def _pieces(finding: FindingDocument, shown: Timeline) -> Iterator[tuple[float, 
         yield along(low, shown.dur_ns, _ROOM), along(high, shown.dur_ns, _ROOM)
 
 
-def _sentence(shown: Timeline) -> str:
-    step = "the trace" if shown.step is None else f"step {shown.step}"
+def _sentence(shown: Timeline, noun: Noun) -> str:
+    step = "the trace" if shown.step is None or noun == "recording" else f"{noun} {shown.step}"
     parts = []
     for lane in shown.lanes:
         busy = sum(span.worked_ns for span in lane.spans)

@@ -17,6 +17,7 @@ import msgspec
 from markupsafe import Markup
 
 from analyzer.analysis import ELEMENT_ID, Analysis
+from analyzer.page.words.of_steps import label
 from analyzer.report.drawing import palette
 from analyzer.report.html.prose import embedded
 from analyzer.report.html.view import view
@@ -101,4 +102,5 @@ def _template(name: str) -> jinja2.Template:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         loader=jinja2.FileSystemLoader(_HERE),
     )  # fmt: skip
+    environment.filters["words"] = label
     return environment.get_template(name)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from analyzer.analysis import Analysis
 from analyzer.page.job import JobPage, job_page
 from analyzer.report.drawing.job import heat_map, narrow_rank_bars, rank_bars
 from analyzer.report.drawing.shapes import Drawing
+from analyzer.report.html.prose import prose
 from analyzer.report.html.sheet import Head, Sheet
 
 
@@ -17,7 +20,7 @@ class JobSection:
     """What the template shows of a job."""
 
     title: str
-    verdict: str
+    verdict: Markup
     bars: Drawing | None
     narrow_bars: Drawing | None
     late: Sheet | None
@@ -36,7 +39,7 @@ def job_section(analysis: Analysis) -> JobSection | None:
     shown = f" of rank {analysis.trace.ranks[0]}" if analysis.trace.ranks else ""
     return JobSection(
         title=page.title,
-        verdict=page.verdict,
+        verdict=prose(page.verdict),
         bars=rank_bars(page),
         narrow_bars=narrow_rank_bars(page),
         late=_sheet("Late ranks, the one that costs most on top", page.late_heads, page.late),

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from analyzer.analysis import Analysis
+from analyzer.page.findings.groups import unit, words
 from analyzer.page.words import safe
 from analyzer.page.words.kernel_names import short
 from analyzer.report.drawing.memory import memory as curve_of
@@ -35,18 +37,22 @@ class Memory:
     allocators: Sheet | None
 
 
-def operators(found: FromTrace) -> Iterator[Sheet]:
+def operators(analysis: Analysis, found: FromTrace) -> Iterator[Sheet]:
     """The tables of ops and of kernels; one without rows is left out."""
     device = bool(found.kernels)
     if found.operators:
-        yield _sheet("Every operator, per step", found.operators, _OPS if device else _HOST)
+        yield _sheet(words("Every operator, a step", analysis), found.operators, _OPS if device else _HOST)
     if found.kernels:
-        yield _sheet("Every kernel, per step", found.kernels, _KERNELS, _kernel)
+        yield _sheet(words("Every kernel, a step", analysis), found.kernels, _KERNELS, _kernel)
 
 
-def memory(found: FromTrace) -> tuple[Memory, ...]:
+def memory(analysis: Analysis, found: FromTrace) -> tuple[Memory, ...]:
     """A section for each device."""
-    return tuple(Memory(f"{sentence(curve)}.", curve_of(curve), _allocators(curve)) for curve in found.memory)
+    noun = unit(analysis)
+    return tuple(
+        Memory(f"{sentence(curve, noun)}.", curve_of(curve, noun), _allocators(analysis, curve))
+        for curve in found.memory
+    )
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,7 @@ def _sheet(
     return without_empty(Sheet(caption, heads, cells, f"{left:,} with less time are left out." if left > 0 else ""))
 
 
-def _allocators(curve: MemoryCurve) -> Sheet | None:
+def _allocators(analysis: Analysis, curve: MemoryCurve) -> Sheet | None:
     rows = [
         [safe.name(one.name) or "outside any op", safe.name(one.shape) if one.shape.strip("[], ") else "",
          size(one.size_bytes), calls(one.calls), size(one.largest_bytes)]
@@ -118,4 +124,4 @@ def _allocators(curve: MemoryCurve) -> Sheet | None:
     )
     left = count(len(curve.allocators) - len(rows), "op") + " that allocate less are left out."
     more = left if len(curve.allocators) > len(rows) else ""
-    return Sheet(f"What allocates on {curve.device}, per step", heads, rows, more) if rows else None
+    return Sheet(words(f"What allocates on {curve.device}, a step", analysis), heads, rows, more) if rows else None

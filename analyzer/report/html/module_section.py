@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from analyzer.analysis import Analysis
 from analyzer.page import modules
+from analyzer.page.findings.groups import words
 from analyzer.report.drawing.flame import flame
 from analyzer.report.drawing.shapes import Drawing
 from analyzer.report.html.sheet import Head, Sheet
@@ -34,5 +35,5 @@ def module_section(analysis: Analysis) -> ModuleSection | None:
     cells = [[_INDENT * min(row.depth, _SHOWN_DEPTH) + row.name, *modules.cells(row)] for row in rows]
     left = modules.left_out(analysis, len(rows))
     title = modules.title(analysis)
-    table = Sheet(f"{title}; a mean step", (Head("Module"), *figures), cells, left)
+    table = Sheet(words(f"{title}; a mean step", analysis), (Head("Module"), *figures), cells, left)
     return ModuleSection(title, flame(analysis), table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer.analysis import Analysis, Timeline
 from analyzer.page import hardware
+from analyzer.page.findings.groups import words
 from analyzer.page.ranks import RANK_HEADS, rank_rows
 from analyzer.page.words import safe
 from analyzer.page.words.vocabulary import CAUSES, STATES
@@ -15,7 +16,7 @@ _MOST_SPANS = 240
 _MOST_OPERATORS = 60
 
 
-def timeline_table(shown: Timeline) -> Sheet:
+def timeline_table(analysis: Analysis, shown: Timeline) -> Sheet:
     """The spans of all lanes, the longest where there are too many to read."""
     spans = [(lane.name, span) for lane in shown.lanes for span in lane.spans]
     least = sorted((span.dur_ns for _, span in spans), reverse=True)[_MOST_SPANS - 1] if len(spans) > _MOST_SPANS else 0
@@ -28,7 +29,10 @@ def timeline_table(shown: Timeline) -> Sheet:
     heads = (Head("Lane"), Head("Start", True), Head("Duration", True), Head("Busy", True), Head("What"), Head("Cause"))
     left = len(spans) - len(rows)
     return Sheet(
-        "What each lane does in this step", heads, rows, f"{left:,} shorter spans are left out." if left else ""
+        words("What each lane does in this step", analysis),
+        heads,
+        rows,
+        f"{left:,} shorter spans are left out." if left else "",
     )
 
 
@@ -48,7 +52,9 @@ def operators(analysis: Analysis) -> Sheet | None:
     left = hardware.left_out(analysis, len(rows))
     if not rows:
         return None
-    return without_empty(Sheet("What each operator achieves; times and calls of a mean step", heads, cells, left))
+    return without_empty(
+        Sheet(words("What each operator achieves; times and calls of a mean step", analysis), heads, cells, left)
+    )
 
 
 def checks(analysis: Analysis) -> Sheet:

@@ -11,9 +11,10 @@ from markupsafe import Markup
 from analyzer.analysis import Analysis, Timeline
 from analyzer.page import hardware, recording
 from analyzer.page import headline as wording
-from analyzer.page.findings.groups import NOTES, counts, grouped, no_card, notes_are, unit
+from analyzer.page.findings.groups import NOTES, counts, grouped, no_card, notes_are, unit, words
 from analyzer.page.step.waterfall import by_size
 from analyzer.page.words import safe
+from analyzer.page.words.of_steps import Noun
 from analyzer.page.words.vocabulary import states_line
 from analyzer.ranks.document import Job
 from analyzer.report.drawing.roofline import roofline
@@ -69,9 +70,10 @@ class Page:
     title: str
     name: str
     origin: str
+    noun: Noun
     figures: tuple[Figure, ...]
-    verdict: str
-    outlook: str
+    verdict: Markup
+    outlook: Markup
     job: JobSection | None
     since: Since | None
     doubts_head: str
@@ -97,6 +99,7 @@ class Page:
     small_head: str
     small_are: str
     viewer: Viewer | None
+    operators_head: str
     operators: Sheet | None
     operators_notes: tuple[Markup, ...]
     roofline: Drawing | None
@@ -122,11 +125,10 @@ def view(analysis: Analysis, data_note: str, found: FromTrace | None = None, *, 
         title=wording.title(analysis),
         name=safe.name(analysis.job.name if analysis.job is not None else analysis.trace.name),
         origin=", ".join(_origin(analysis)),
+        noun=unit(analysis),
         figures=tuple(_figures(analysis)) if usable else (),
-        verdict=safe.clean(wording.verdict(analysis))
-        if usable
-        else "The trace was read, but no advice can rest on it.",
-        outlook=safe.keep_units(" ".join(wording.outlook(analysis))) if usable else "",
+        verdict=prose(wording.verdict(analysis) if usable else "The trace was read, but no advice can rest on it."),
+        outlook=prose(" ".join(wording.outlook(analysis)) if usable else ""),
         job=job_section(analysis),
         since=since(analysis),
         doubts_head="Why there is no advice" if not usable else "Notes on trust",
@@ -140,10 +142,10 @@ def view(analysis: Analysis, data_note: str, found: FromTrace | None = None, *, 
         device_line=_device_line(analysis),
         timeline_head=_timeline_head(analysis),
         timeline=drawn,
-        timeline_table=tables.timeline_table(analysis.timeline),
-        slowest_head=f"Step {slowest.step}, the slowest: {duration(slowest.dur_ns)}",
+        timeline_table=tables.timeline_table(analysis, analysis.timeline),
+        slowest_head=words(f"Step {slowest.step}, the slowest: {duration(slowest.dur_ns)}", analysis),
         slowest=timeline(analysis, slowest) if usable else None,
-        slowest_table=tables.timeline_table(slowest),
+        slowest_table=tables.timeline_table(analysis, slowest),
         steps=steps(analysis) if usable else None,
         steps_line=_steps_line(analysis),
         what_if=what_if(analysis, with_data=with_data),
@@ -154,6 +156,7 @@ def view(analysis: Analysis, data_note: str, found: FromTrace | None = None, *, 
         small_head=NOTES,
         small_are=f"L{notes_are(analysis)[1:]}{grouped(analysis).also_with_trust}.",
         viewer=viewer(analysis, shown.lanes) if shown is not None else None,
+        operators_head=_operators_head(analysis, shown),
         operators=tables.operators(analysis),
         operators_notes=tuple(
             prose(note) for note in (hardware.against(analysis), hardware.ceilings_line(analysis)) if note
@@ -161,8 +164,8 @@ def view(analysis: Analysis, data_note: str, found: FromTrace | None = None, *, 
         roofline=roofline(analysis),
         narrow_roofline=roofline(analysis, NARROW),
         modules=module_section(analysis),
-        measured=tuple(measured_operators(shown)) if shown is not None else (),
-        memory=measured_memory(shown) if shown is not None else (),
+        measured=tuple(measured_operators(analysis, shown)) if shown is not None else (),
+        memory=measured_memory(analysis, shown) if shown is not None else (),
         ranks=tables.ranks(analysis),
         checks_line=_checks_line(analysis),
         checks=tables.checks(analysis),
@@ -201,7 +204,7 @@ def _figures(analysis: Analysis) -> Iterator[Figure]:
         yield from _job_figures(analysis.job)
         return
     summary = analysis.summary
-    yield Figure(duration(summary.step_ns.mean), f"{wording.each(analysis)} now")
+    yield Figure(duration(summary.step_ns.mean), f"{wording.each(analysis, whole='the whole trace')} now")
     if wording.promises(analysis):
         at_best = "reachable at best" if summary.reachable_kind == "bound" else "reachable at best, as estimated"
         yield Figure(duration(summary.reachable_step_ns), at_best, good=True)
@@ -209,7 +212,8 @@ def _figures(analysis: Analysis) -> Iterator[Figure]:
             yield Figure(duration(summary.likely_step_ns), "likely", good=True)
     if summary.gpu_busy_ratio is not None:
         yield Figure(share(summary.gpu_busy_ratio), "GPU busy")
-    yield Figure(f"{summary.used_steps:,}", f"{unit(analysis)}{'s' if summary.used_steps != 1 else ''}")
+    if unit(analysis) != "recording":
+        yield Figure(f"{summary.used_steps:,}", f"{unit(analysis)}{'s' if summary.used_steps != 1 else ''}")
 
 
 def _legend(analysis: Analysis) -> Iterator[Part]:
@@ -228,7 +232,8 @@ def _device_line(analysis: Analysis) -> str:
 
 def _timeline_head(analysis: Analysis) -> str:
     shown = analysis.timeline
-    step = "The whole trace" if shown.step is None else f"Step {shown.step}, the nearest to the median"
+    whole = shown.step is None or unit(analysis) == "recording"
+    step = "The whole trace" if whole else words(f"Step {shown.step}, the nearest to the median", analysis)
     return f"{step}: {duration(shown.dur_ns)}"
 
 
@@ -247,7 +252,12 @@ def _steps_line(analysis: Analysis) -> str:
         f" Step {step} is drawn above; its bar is green." if analysis.timeline is not None and step is not None else ""
     )
     left_out = "; ".join(safe.clean(line) for line in recording.excluded(analysis))
-    return spread + drawn + more + (f" {left_out[:1].upper()}{left_out[1:]}." if left_out else "")
+    return spread + words(drawn + more, analysis) + (f" {left_out[:1].upper()}{left_out[1:]}." if left_out else "")
+
+
+def _operators_head(analysis: Analysis, shown: FromTrace | None) -> str:
+    named = hardware.shown(analysis) is not None or shown is None or bool(shown.operators)
+    return "Operators" if named else "Kernels"
 
 
 def _nothing(analysis: Analysis) -> str:

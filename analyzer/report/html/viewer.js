@@ -45,7 +45,7 @@
     if (!one) { return; }
     if (one.claim) {
       var together = one.claim.spans.reduce(function (sum, span) { return sum + span[1] - span[0]; }, 0);
-      told.textContent = one.claim.rule + ' ' + one.claim.title + ': ' + duration(together) + ' of this step in ' + one.claim.spans.length + (one.claim.spans.length === 1 ? ' piece' : ' pieces');
+      told.textContent = one.claim.rule + ' ' + one.claim.title + ': ' + duration(together) + ' ' + told.dataset.of + ' in ' + one.claim.spans.length + (one.claim.spans.length === 1 ? ' piece' : ' pieces');
       return;
     }
     var start = one.track.start[one.place], end = start + one.track.dur[one.place];

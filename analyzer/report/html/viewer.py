@@ -9,8 +9,10 @@ import msgspec
 from markupsafe import Markup
 
 from analyzer.analysis import Analysis
+from analyzer.page.findings.groups import unit
 from analyzer.page.step.lanes import claimed
 from analyzer.page.words import safe
+from analyzer.page.words.of_steps import Noun, label
 from analyzer.report.html.findings import anchor
 from analyzer.report.html.prose import embedded
 from analyzer.units import count, duration
@@ -23,6 +25,7 @@ class Viewer:
     """What the template shows; `lanes` and `claims` are JSON for its script."""
 
     head: str
+    noun: Noun
     left_out: str
     lanes: Markup
     claims: Markup
@@ -47,11 +50,15 @@ def viewer(analysis: Analysis, lanes: bytes | None) -> Viewer | None:
     if lanes is None or not analysis.timeline.dur_ns:
         return None
     gone = msgspec.json.decode(lanes, type=_Gone)
+    noun = unit(analysis)
     left = (
         f"{count(gone.left_out, 'shorter event')}, {duration(gone.left_out_ns)} together, would not fit into this page."
     )
     return Viewer(
-        head=f"Step {gone.step} event by event",
+        head="The whole trace event by event"
+        if noun == "recording"
+        else label(f"Step {gone.step} event by event", noun),
+        noun=noun,
         left_out=left if gone.left_out else "",
         lanes=embedded(lanes),
         claims=embedded(msgspec.json.encode(list(_claims(analysis)))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer.analysis import Analysis
 from analyzer.page import hardware
+from analyzer.page.findings.groups import words
 from analyzer.report.markdown.detail import Detail
 from analyzer.report.markdown.escape import cell, code, figure, prose
 from analyzer.report.markdown.evidence_tables import table
@@ -29,5 +30,5 @@ def operators(analysis: Analysis, detail: Detail) -> str:
     notes = (hardware.against(analysis), hardware.ceilings_line(analysis), hardware.left_out(analysis, len(rows)))
     told = "\n\n".join(prose(note, 1_200) for note in notes if note)
     drawn = table(heads, "ll" + "r" * len(hardware.HEADS) + "l", cells)
-    title = "Operators: what they achieve, times and calls of a mean step"
+    title = words("Operators: what they achieve, times and calls of a mean step", analysis)
     return f"<details><summary>{title}</summary>\n\n{drawn}\n\n{told}\n\n</details>"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from analyzer.analysis import Analysis, FindingDocument, FindingUnit
 from analyzer.page.findings import savings
 from analyzer.page.findings.card import lowered, place
-from analyzer.page.findings.groups import NOTES, counts, grouped, no_card, notes_are
+from analyzer.page.findings.groups import NOTES, counts, grouped, no_card, notes_are, unit
 from analyzer.page.words import safe
 from analyzer.page.words.vocabulary import MARKS, passed_line
 from analyzer.report.style import Style
@@ -70,7 +70,9 @@ def rest_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     yield style.paint("Also found", "title")
     yield ""
     room = min(max(style.width - 48, 20), 40)
-    yield style.paint(f"    {'rule':<7}{'finding':<{room}}{'saves':>8} {'of step':>8}  {'confidence':<11}steps", "dim")
+    yield style.paint(
+        f"    {'rule':<7}{'finding':<{room}}{'saves':>8} {'share':>8}  {'confidence':<11}{unit(analysis)}s", "dim"
+    )
     for finding in rest:
         mark = style.paint(MARKS[finding.severity], finding.severity)
         seen = f"{finding.steps.seen} of {finding.steps.of}"

@@ -94,4 +94,4 @@ def _unprofiled(analysis: Analysis) -> str:
         if usual > unprofiled > 0
         else ""
     )
-    return f" Without the profiler a step took {duration(unprofiled)}{cost}."
+    return f" Without the profiler {wording.each(analysis)} took {duration(unprofiled)}{cost}."

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
 from analyzer.page import modules
+from analyzer.page.findings.groups import words
 from analyzer.page.words import safe
 from analyzer.report.style import Style
 
@@ -21,7 +22,7 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     if not rows:
         return
     figures = [modules.cells(row) for row in rows]
-    heads = ["time a step", *modules.HEADS[1:]]
+    heads = [words("time a step", analysis), *modules.HEADS[1:]]
     widths = [max(safe.columns(text) for text in column) for column in zip(heads, *figures, strict=True)]
     name, _, rest = modules.title(analysis).partition(" by ")
     yield style.paint(name, "title") + f" by {rest}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
 from analyzer.page import hardware
+from analyzer.page.findings.groups import words
 from analyzer.page.words import safe
 from analyzer.report.style import Style
 
@@ -19,7 +20,7 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     if not rows:
         return
     figures = [hardware.cells(row) for row in rows]
-    heads = ["time a step", *hardware.HEADS[1:]]
+    heads = [words("time a step", analysis), *hardware.HEADS[1:]]
     widths = [max(safe.columns(text) for text in column) for column in zip(heads, *figures, strict=True)]
     yield style.paint("Operators", "title") + " by the time of their kernels, with what they achieve"
     yield ""

@@ -54,7 +54,7 @@ def banners(analysis: Analysis) -> list[str]:
     if not has_gpu(analysis) and not is_summary(analysis):
         lines.append("This trace has no GPU events. On a GPU, record with ProfilerActivity.CUDA.")
     if steps.used <= 2 and steps.source != "whole-trace":
-        lines.append(f"{units.count(steps.used, 'step')} only: may be warm-up. Record at least 3 (--active 6).")
+        lines.append(f"{units.count(steps.used, steps.noun)} only: may be warm-up. Record at least 3 (--active 6).")
     if analysis.trust.verdict == "caution":
         lines += [
             f"{reason.code or ''} {line(reason.message)}".strip() for reason in analysis.trust.reasons if reason.doubts

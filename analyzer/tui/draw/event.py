@@ -10,6 +10,7 @@ from textual.content import Content
 from analyzer import units
 from analyzer.analysis import FindingDocument
 from analyzer.cause_names import CAUSES
+from analyzer.page.words.of_steps import Noun
 from analyzer.page.words.vocabulary import label
 from analyzer.tui.draw.cursor import Cursor, claims, enclosing, lane_name
 from analyzer.tui.look.glyphs import Glyphs
@@ -22,7 +23,12 @@ _GUTTER = 10
 
 
 def event_lines(
-    step: StepLanes, cursor: Cursor, findings: Sequence[FindingDocument], width: int, glyphs: Glyphs
+    step: StepLanes,
+    cursor: Cursor,
+    findings: Sequence[FindingDocument],
+    width: int,
+    glyphs: Glyphs,
+    noun: Noun = "step",
 ) -> list[Content]:
     """At most so many lines as `EVENT_LINES`.
 
@@ -32,6 +38,7 @@ def event_lines(
         findings: Those that may explain its time, best first.
         width: Cells.
         glyphs: How to draw.
+        noun: What to call the step.
     """
     track, event = cursor.track, cursor.event
     length = cursor.end_ns - cursor.start_ns
@@ -40,7 +47,7 @@ def event_lines(
         Content.assemble(
             (line(track.labels[int(track.label[event])], 300), "bold"),
             f"  {units.duration(length)}",
-            (f"  {units.share(length / max(step.dur_ns, 1))} of the step", "$quiet"),
+            (f"  {units.share(length / max(step.dur_ns, 1))} of the {noun}", "$quiet"),
         ),
     ]
     told = [

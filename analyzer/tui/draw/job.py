@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from textual.content import Content
 
 from analyzer.page.job import JobPage, RankBar
+from analyzer.tui.draw.finding import prose
 from analyzer.tui.draw.table import table
 from analyzer.tui.look.glyphs import Glyphs
 
@@ -40,7 +41,7 @@ def about(page: JobPage, width: int, glyphs: Glyphs) -> Content:
         width: Cells of a line, which the table takes; all else is wrapped.
         glyphs: How to draw.
     """
-    lines = [Content.from_markup("[b]$text[/b]", text=page.verdict), Content("")]
+    lines = [prose(page.verdict, "bold"), Content("")]
     lines += table(*page.blame(), _TEXTS, width) if page.late else []
     lines += map(_plain, page.ideals()[:3])
     lines += [_plain(note) for note in page.notes[:4]]

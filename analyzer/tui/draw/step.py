@@ -6,6 +6,7 @@ from textual.content import Content
 
 from analyzer import units
 from analyzer.analysis import Analysis, FindingDocument, StepRow
+from analyzer.page.findings.groups import unit
 from analyzer.page.recording import is_summary
 from analyzer.page.step import waterfall as page
 from analyzer.page.step.lanes import MOST_PIECES, claimed
@@ -83,7 +84,9 @@ def steps_row(analysis: Analysis, width: int, glyphs: Glyphs) -> Content:
     text = f"   median {units.duration(times.median)}{dot}p95 {units.duration(times.p95)}"
     named = ", ".join(str(step) for step in sorted(slow)[:6]) + (glyphs.ellipsis if len(slow) > 6 else "")
     return Content.assemble(
-        _gutter("steps", bars.columns([row.dur_ns for row in cells], styles, glyphs)),
+        _gutter(
+            "steps" if unit(analysis) == "step" else "each", bars.columns([row.dur_ns for row in cells], styles, glyphs)
+        ),
         (text, "$quiet"),
         (f"{dot}{len(slow)} slow: {named}" if slow else "", "bold $sev-high"),
         (f"{dot}showing {shown}" if shown is not None else "", "$quiet"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from analyzer.analysis import Analysis, FindingDocument
+from analyzer.page.findings.groups import unit
 from analyzer.page.findings.what_if import without
 from analyzer.tui.widgets.finding_list import FindingList
 from analyzer.tui.widgets.step_strip import StepStrip
@@ -31,7 +32,7 @@ class Ticking(Base):
         if finding is None:
             return
         if self._analysis.what_if is None or finding.id not in self._analysis.what_if.ids:
-            self.notify(f"{finding.rule} saves nothing inside the step", markup=False)
+            self.notify(f"{finding.rule} saves nothing inside the {unit(self._analysis)}", markup=False)
             return
         self._ticked ^= {finding.id}
         self.show_what_if()

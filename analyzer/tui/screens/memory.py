@@ -12,6 +12,7 @@ from textual.containers import Container
 from textual.message import Message
 from textual.reactive import reactive
 
+from analyzer.page.findings.groups import unit
 from analyzer.tui.answer.session import Session
 from analyzer.tui.screens.mode import ModeScreen
 from analyzer.tui.widgets.allocation_table import AllocationTable
@@ -54,8 +55,9 @@ class MemoryScreen(ModeScreen):
             with Container(classes="stage"):
                 yield Notice("Memory" if reopened else "Memory was not recorded", text)
         else:
-            yield MemoryChart(self._session.glyphs)
-            yield AllocationTable()
+            noun = unit(self._session.analysis)
+            yield MemoryChart(self._session.glyphs, noun)
+            yield AllocationTable(noun)
         yield KeyBar()
 
     def on_mount(self) -> None:

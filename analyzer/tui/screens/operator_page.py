@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from analyzer import units
+from analyzer.page.words.of_steps import Noun, label
 from analyzer.tui.draw.finding import heading
 from analyzer.tui.draw.table import table
 from analyzer.tui.look.plain import line
@@ -20,21 +21,22 @@ BOX = 96
 class OperatorPage(TextPage):
     """A scrolling text; keys as on every page."""
 
-    def __init__(self, detail: OperatorDetail) -> None:
+    def __init__(self, detail: OperatorDetail, noun: Noun = "step") -> None:
         super().__init__(Content(line(detail.row.name, 60)), BOX, "-roomy")
         self._detail = detail
+        self._noun = noun
 
     def text(self, width: int) -> Content:
         """The text."""
-        return page(self._detail, width)
+        return page(self._detail, width, self._noun)
 
 
-def page(detail: OperatorDetail, width: int) -> Content:
+def page(detail: OperatorDetail, width: int, noun: Noun = "step") -> Content:
     """The whole text at a width."""
     row = detail.row
     lines = [Content.styled(line(row.name, 2_000), "bold")]
     lines += [Content.styled(line(row.shape, 400), "$quiet")] if row.shape else []
-    figures = [f"{row.calls:,.4g} calls a step"]
+    figures = [label(f"{row.calls:,.4g} calls a step", noun)]
     if row.host_ns is not None and row.self_host_ns is not None:
         figures.append(f"CPU {units.duration(row.host_ns)} ({units.duration(row.self_host_ns)} its own)")
     if row.device_ns:
@@ -43,7 +45,7 @@ def page(detail: OperatorDetail, width: int) -> Content:
     if row.tensor_core_ratio is not None:
         lines.append(Content(f"{units.share(row.tensor_core_ratio)} of its matrix work on tensor cores"))
     if row.work is not None:
-        lines += _work(row.work)
+        lines += _work(row.work, noun)
     kernel = row.host_ns is None
     lines += _neighbours("Launched by" if kernel else "Called by", detail.callers, width, "nothing recorded around it")
     if not kernel:
@@ -53,18 +55,19 @@ def page(detail: OperatorDetail, width: int) -> Content:
         (str(one.step), units.duration(one.start_ns), units.duration(one.dur_ns), line(one.detail, 300))
         for one in detail.examples
     ]
-    lines += table(("step", "starts", "length", "stream" if kernel else "shapes"), rows, (3,), width)
+    lines += table((noun, "starts", "length", "stream" if kernel else "shapes"), rows, (3,), width)
     return Content("\n").join(lines)
 
 
-def _work(work: Work) -> list[Content]:
+def _work(work: Work, noun: Noun) -> list[Content]:
     """What it achieves, and how far that is from the roofline, in a line or two."""
     achieved = [units.rate(work.flops_per_s, "FLOP")] if work.flops_per_s is not None else []
     achieved += [f"{units.rate(work.bytes_per_s, 'B')} of inputs and outputs"] if work.bytes_per_s is not None else []
     lines = [Content(", ".join(achieved))] if achieved else []
     if work.peak_ratio is not None and work.above_ns is not None:
         limit = f"{units.share(work.peak_ratio)} of its peak, which {work.side} sets"
-        lines.append(Content(f"{limit}; {units.duration(work.above_ns)} a step above its roofline"))
+        above = label(f"{units.duration(work.above_ns)} a step above its roofline", noun)
+        lines.append(Content(f"{limit}; {above}"))
     elif work.reason:
         lines.append(Content.styled(f"No share of a peak: {line(work.reason, 200)}", "$quiet"))
     return lines

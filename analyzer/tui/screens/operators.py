@@ -16,6 +16,7 @@ from textual.reactive import reactive
 from textual.widgets import DataTable, Static
 
 from analyzer import units
+from analyzer.page.findings.groups import unit, words
 from analyzer.tui.answer.operator_work import with_work
 from analyzer.tui.answer.session import Session
 from analyzer.tui.screens.mode import ModeScreen
@@ -118,7 +119,7 @@ class OperatorsScreen(ModeScreen):
 
     def on_operators_screen_opened(self, message: Opened) -> None:
         """Show what is around a row."""
-        self.app.push_screen(OperatorPage(message.detail))
+        self.app.push_screen(OperatorPage(message.detail, unit(self._session.analysis)))
 
     def _fill(self) -> None:
         measured = self._session.measured
@@ -139,8 +140,12 @@ class OperatorsScreen(ModeScreen):
         tree = self.order == SORTS[0] and any(row.depth for row in self._rows)
         pane.border_title = "Modules, each above those it calls" if tree else f"Operators by {self.order}"
         pane.border_subtitle = Content(self._count(len(shown), len(found), len(self._rows)))
-        message = NOTHING[self.group] if not self._rows else f"0 of {len(self._rows)} match. Esc clears."
-        self.query_one(GroupBar).show(self.group, "means per step" if found else "")
+        message = (
+            words(NOTHING[self.group], self._session.analysis)
+            if not self._rows
+            else f"0 of {len(self._rows)} match. Esc clears."
+        )
+        self.query_one(GroupBar).show(self.group, words("means per step", self._session.analysis) if found else "")
         # Where one looks: in the place of the rows.
         nothing = self.query_one("#nothing", Static)
         nothing.display = not found

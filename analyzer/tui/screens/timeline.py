@@ -14,6 +14,7 @@ from textual.widget import Widget
 from textual.widgets import DataTable
 
 from analyzer.analysis import FindingDocument, Intervals
+from analyzer.page.findings.groups import unit
 from analyzer.page.step.waterfall import slow_steps
 from analyzer.tui.answer import wording
 from analyzer.tui.answer.session import Session
@@ -71,8 +72,10 @@ class TimelineScreen(ModeScreen):
             with Container(classes="stage"):
                 yield Notice("Timeline", only_document("events"))
         else:
-            yield TimelineView(self._session.glyphs, self._session.analysis.findings)
-            yield GapTable({finding.id: finding for finding in self._session.analysis.findings}, self._session.glyphs)
+            noun = unit(self._session.analysis)
+            findings = {finding.id: finding for finding in self._session.analysis.findings}
+            yield TimelineView(self._session.glyphs, self._session.analysis.findings, noun)
+            yield GapTable(findings, self._session.glyphs, noun)
         yield KeyBar()
 
     def on_mount(self) -> None:
@@ -96,11 +99,10 @@ class TimelineScreen(ModeScreen):
             return
         row = next(one for one in self._session.analysis.steps if one.step == step.number)
         reason = f", not used: {row.reason}" if row.reason else ""
-        noun = self._session.analysis.trace.steps.noun
+        noun = unit(self._session.analysis)
         place = f"{self._numbers.index(step.number) + 1} of {len(self._numbers)}"
-        self.query_one(TimelineView).show(
-            step, f"Timeline {self._session.glyphs.dot} {noun} {step.number} ({place}{reason})"
-        )
+        named = "the whole trace" if noun == "recording" else f"{noun} {step.number} ({place}{reason})"
+        self.query_one(TimelineView).show(step, f"Timeline {self._session.glyphs.dot} {named}")
         what = "GPU gaps" if wording.has_gpu(self._session.analysis) else "Time outside compute"
         self.query_one(GapTable).show(step, f"{what} in this {noun}")
         if self._wanted is not None:

@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.widgets import DataTable
 
 from analyzer import units
+from analyzer.page.words.of_steps import Noun, label
 from analyzer.tui.look.plain import line
 from analyzer.views.memory_curve import MemoryCurve
 
@@ -29,10 +30,10 @@ class AllocationTable(DataTable[Content]):
         Binding("G,end", "scroll_bottom", "Last", show=False, id="allocations.last", tooltip="The last row"),
     ]
 
-    def __init__(self) -> None:
+    def __init__(self, noun: Noun = "step") -> None:
         super().__init__(id="allocations", cursor_type="row", zebra_stripes=False)
-        self.border_title = "Allocations by op, a step"
-
+        self.border_title = label("Allocations by op, a step", noun)
+        self._none = label("none in the used steps", noun)
         self._curve: MemoryCurve | None = None
 
     def show(self, curve: MemoryCurve) -> None:
@@ -57,7 +58,7 @@ class AllocationTable(DataTable[Content]):
             )
             self.add_row(*cells[: len(figures) + 1])
         count = len(curve.allocators)
-        self.border_subtitle = units.count(count, "op") if count else "none in the used steps"
+        self.border_subtitle = units.count(count, "op") if count else self._none
 
     def on_resize(self) -> None:
         """Columns for the new width; the cursor stays."""

@@ -14,6 +14,7 @@ from textual.widgets import DataTable
 
 from analyzer import units
 from analyzer.analysis import FindingDocument
+from analyzer.page.words.of_steps import Noun
 from analyzer.page.words.vocabulary import label
 from analyzer.tui.draw import bars
 from analyzer.tui.look.glyphs import Glyphs
@@ -50,8 +51,9 @@ class GapTable(FillingTable):
         gap: Gap
         number: int
 
-    def __init__(self, findings: Mapping[str, FindingDocument], glyphs: Glyphs) -> None:
+    def __init__(self, findings: Mapping[str, FindingDocument], glyphs: Glyphs, noun: Noun = "step") -> None:
         super().__init__(id="gaps")
+        self._noun = noun
         self._glyphs = glyphs
         self._findings = findings
         self._step: StepLanes | None = None
@@ -70,7 +72,7 @@ class GapTable(FillingTable):
         self.border_title = title
         more = f"the longest {MOST_GAPS}, " if len(step.gaps) == MOST_GAPS else ""
         share = units.share(step.gaps_ns / max(step.dur_ns, 1))
-        self.border_subtitle = f"{more}all together {units.duration(step.gaps_ns)}, {share} of the step"
+        self.border_subtitle = f"{more}all together {units.duration(step.gaps_ns)}, {share} of the {self._noun}"
         self._fill()
 
     def on_resize(self) -> None:

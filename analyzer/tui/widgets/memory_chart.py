@@ -7,6 +7,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from analyzer import units
+from analyzer.page.words.of_steps import Noun
 from analyzer.tui.draw.area import area, resampled
 from analyzer.tui.look.glyphs import Glyphs
 from analyzer.views.memory_curve import MemoryCurve
@@ -22,16 +23,19 @@ class MemoryChart(Widget):
     curve: reactive[MemoryCurve | None] = reactive(None)
     """What is drawn."""
 
-    def __init__(self, glyphs: Glyphs) -> None:
+    def __init__(self, glyphs: Glyphs, noun: Noun = "step") -> None:
         super().__init__(id="curve")
         self._glyphs = glyphs
+        self._noun = noun
 
     def watch_curve(self, curve: MemoryCurve | None) -> None:
         """Say in the frame what it is."""
         if curve is None:
             return
         dot = f" {self._glyphs.dot} "
-        where = f" in step {curve.peak_step}" if curve.peak_step is not None else ""
+        where = (
+            f" in {self._noun} {curve.peak_step}" if curve.peak_step is not None and self._noun != "recording" else ""
+        )
         self.border_title = Content(f"Memory{dot}{curve.device}")
         parts = [f"peak {units.size(curve.peak_bytes)}{where}"]
         if curve.reserved_bytes:
@@ -60,7 +64,8 @@ class MemoryChart(Widget):
         """A mark and a number where each step begins."""
         length = max(curve.end_ns - curve.start_ns, 1)
         text = ""
-        for number, start in zip(curve.step_numbers, curve.step_starts_ns, strict=True):
+        numbered = zip(curve.step_numbers, curve.step_starts_ns, strict=True)
+        for number, start in numbered if self._noun != "recording" else ():
             column = max(0, (start - curve.start_ns) * room // length)
             label = f"{self._glyphs.step}{number}"
             if column <= room - len(label) and column >= len(text) + (1 if text else 0):

@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from analyzer import units
 from analyzer.analysis import Analysis
+from analyzer.page.findings.groups import each, unit
 from analyzer.page.step.waterfall import by_size
 from analyzer.page.words.vocabulary import passed_line
 from analyzer.tui.answer import changes, wording
@@ -47,15 +48,16 @@ class Notice(VerticalScroll):
 def no_findings(session: Session) -> Content:
     """What was checked, where the time is, what would have to be recorded to check more."""
     analysis, glyphs = session.analysis, session.glyphs
-    summary = analysis.summary
+    summary, whole = analysis.summary, unit(analysis) == "recording"
     passed, *others = passed_line(analysis.checks).partition(",")
     parts: list[Content | str | tuple[str, str]] = [
         (f"{glyphs.passed} ", "bold $good"), (passed, "bold"), f"{''.join(others)}.\n\n",
     ]  # fmt: skip
     if summary.gpu_busy_ratio is not None:
-        parts += ["The GPU was busy for ", (units.share(summary.gpu_busy_ratio), "bold"), " of the step"]
-        parts.append(f" (mean of {units.count(summary.used_steps, 'step')}).\n")
-    parts.append("Where the time of a step is:\n\n")
+        parts += ["The GPU was busy for ", (units.share(summary.gpu_busy_ratio), "bold"), f" of the {unit(analysis)}"]
+        parts.append("" if whole else f" (mean of {units.count(summary.used_steps, unit(analysis))})")
+        parts.append(".\n")
+    parts.append("Where the time is:\n\n" if whole else f"Where the time of {each(analysis)} is:\n\n")
     for part in by_size(analysis)[:LARGEST_CAUSES]:
         parts += [f"  {part.label:<14}", (f"{part.time:>8}", "bold"), (f"  {units.share(part.ratio):>7}\n", "$quiet")]
     missing = wording.missing_options(analysis.checks)

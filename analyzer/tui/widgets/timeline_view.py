@@ -13,6 +13,7 @@ from textual.widget import Widget
 
 from analyzer import units
 from analyzer.analysis import FindingDocument
+from analyzer.page.words.of_steps import Noun
 from analyzer.tui.draw.cursor import Cursor, across, along, first, nearest, told
 from analyzer.tui.draw.event import EVENT_LINES, event_lines
 from analyzer.tui.draw.lane_rows import lane_rows
@@ -52,10 +53,11 @@ class TimelineView(Widget):
     cursor: reactive[Cursor | None] = reactive(None)
     """The event that is pointed at, while the lanes have the focus."""
 
-    def __init__(self, glyphs: Glyphs, findings: Sequence[FindingDocument] = ()) -> None:
+    def __init__(self, glyphs: Glyphs, findings: Sequence[FindingDocument] = (), noun: Noun = "step") -> None:
         super().__init__(id="lanes")
         self._glyphs = glyphs
         self._findings = findings
+        self._noun = noun
         self.border_title = "Timeline"
 
     def show(self, step: StepLanes, title: str) -> None:
@@ -104,14 +106,14 @@ class TimelineView(Widget):
     def render(self) -> Content:
         """The picture for the current size, and below it the event, where the lanes fill the screen."""
         if self.step is None:
-            return Content.styled("measuring the step", "$quiet")
+            return Content.styled(f"measuring the {self._noun}", "$quiet")
         width, height = self.size.width, self._lanes_height
         drawn = picture(self.step, self.view, self.mark, width, height, self._glyphs, self.cursor)
         if self.cursor is None or not self._tells:
             return drawn
         # At the bottom, whatever the lanes leave free.
         free = [Content("")] * (height - len(drawn.split("\n")))
-        told_of = event_lines(self.step, self.cursor, self._findings, width, self._glyphs)
+        told_of = event_lines(self.step, self.cursor, self._findings, width, self._glyphs, self._noun)
         return Content("\n").join([drawn, *free, *told_of])
 
     @property

@@ -12,7 +12,7 @@ from analyzer.analysis import Assumed
 from analyzer.page import assumed as words
 from analyzer.tui.answer import changes, wording
 from analyzer.tui.answer.session import Session
-from analyzer.tui.draw.finding import ends
+from analyzer.tui.draw.finding import ends, prose
 from analyzer.tui.look.plain import line
 
 # Of the sentence.
@@ -28,10 +28,10 @@ class Verdict(Widget):
     def __init__(self, session: Session) -> None:
         super().__init__(id="verdict")
         self._analysis = session.analysis
-        self._sentence = Content.styled(wording.verdict(session.analysis, session.rank), "bold")
+        self._sentence = prose(wording.verdict(session.analysis, session.rank), "bold")
         self._since = [Content(changes.verdict(session.since))] if session.since is not None else []
         self._remarks = [
-            Content.assemble(("! ", "bold $sev-medium"), (text, "$sev-medium"))
+            Content.assemble(("! ", "bold $sev-medium"), prose(text, "$sev-medium"))
             for text in wording.banners(session.analysis)
         ]
 
