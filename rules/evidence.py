@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from analyzer.facts import Facts
 from analyzer.finding import Column, Figure, Saving, Shortened, Table
+from analyzer.page.words.kernel_names import short
 from analyzer.spans.arrays import BoolArray
 from analyzer.units import share
 
-# A kernel's name with its template arguments may be thousands of characters long; the beginning identifies it.
+# Longer names tell no more.
 _NAME_LENGTH = 100
 # A share below rounds to nothing.
 _WORTH_SAYING = 0.01
@@ -18,12 +19,17 @@ _WORTH_SAYING = 0.01
 def kernel_table(facts: Facts, rows: BoolArray, title: str) -> Table:
     """The kernels that take most of the time of the given ones."""
     steps = max(facts.steps.count, 1)
+    found: dict[str, tuple[int, int]] = {}
+    for name, number, total in facts.kernels.named.longest(rows):
+        # Instances of one template may differ in the size of their blocks alone.
+        calls, time = found.get(short(name)[:_NAME_LENGTH], (0, 0))
+        found[short(name)[:_NAME_LENGTH]] = (calls + number, time + total)
     return Table(
         title,
         (Column("kernel", "text"), Column("calls a step", "count"), Column("time a step", "ns")),
         tuple(
-            (name[:_NAME_LENGTH], round(number / steps, 1), total / steps)
-            for name, number, total in facts.kernels.named.longest(rows)
+            (name, round(calls / steps, 1), time / steps)
+            for name, (calls, time) in sorted(found.items(), key=lambda one: -one[1][1])
         ),
     )
 

@@ -55,6 +55,8 @@ def test_a_recorded_job_prints_on_three_pages(name, tmp_path):
     text = printed_text(page, tmp_path)
     pages = re.findall(rb"/Type\s*/Page\b", (tmp_path / "page.pdf").read_bytes())
     assert len(pages) <= 3
+    # Where nothing but tables stands below it, a heading goes with them.
+    assert bool(re.search(r"^Operators$", text, re.MULTILINE)) is (explained.analysis.hardware.operators != ())
     # Boxes to tick are for the screen.
     assert "If these were fixed" not in text
     assert text.count("Check that it worked") == len(explained.analysis.cards)
