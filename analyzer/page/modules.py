@@ -38,6 +38,7 @@ class Module:
     backward_ns: int
 
 
+NOTHING = "-"
 HEADS = ("time", "share", "forward", "backward", "own", "calls")
 """Titles of the figures of a row, in the order of `cells`; the module stands before or after them."""
 
@@ -88,12 +89,17 @@ def _module(one: ModuleRow, steps: int, whole_ns: int) -> Module:
         calls=f"{calls:,.0f}" if calls >= 10 or calls == int(calls) else f"{calls:.1f}",
         time=duration(time / steps),
         ratio=time / whole_ns,
-        forward=duration((time - backward) / steps),
-        backward=duration(backward / steps),
-        own=duration(own / steps),
+        forward=_duration((time - backward) / steps),
+        backward=_duration(backward / steps),
+        own=_duration(own / steps),
         whole_ns=time,
         backward_ns=backward,
     )
+
+
+def _duration(ns: float) -> str:
+    # Of nothing no length was measured.
+    return duration(ns) if ns else NOTHING
 
 
 def title(analysis: Analysis) -> str:

@@ -154,10 +154,10 @@ def _why(facts: Facts) -> str:
         return f"{each} ({work.ops_per_parameter:.0f} ops each), which takes {takes} of {facts.steps.each} ({ratio})."
     idle = _saving(facts).claims.total_ns
     launched = f"{facts.steps.per_step(work.launches):,.0f} launches and " if work.launches else ""
-    return (
-        f"{each}: {launched}{takes} on the host in {facts.steps.each}, "
-        f"for {duration(facts.steps.per_step(idle))} of which ({share(facts.steps.ratio(idle))}) the GPU idles."
-    )
+    idles = f"for {duration(facts.steps.per_step(idle))} of which ({share(facts.steps.ratio(idle))}) the GPU idles"
+    if not idle:
+        idles = "for none of which the GPU idles"
+    return f"{each}: {launched}{takes} on the host in {facts.steps.each}, {idles}."
 
 
 def _saving(facts: Facts) -> Saving:

@@ -54,7 +54,9 @@ def _placed(rows: tuple[Module, ...]) -> Iterator[tuple[Module, float, float]]:
 def _box(row: Module, x: float, width: float, each: str) -> Iterator[str]:
     """A group whose parts a script may move: the box, its backward pass, its name."""
     top = row.depth * _ROW
-    told = f"{row.name}: {row.time} {each}, {share(row.ratio)}; forward {row.forward}, backward {row.backward}, its own {row.own}"
+    parts = (("forward", row.forward), ("backward", row.backward), ("its own", row.own))
+    listed = ", ".join(f"{name} {time}" for name, time in parts if time != modules.NOTHING)
+    told = f"{row.name}: {row.time} {each}, {share(row.ratio)}; {listed}"
     late = row.backward_ns / max(row.whole_ns, 1)
     name = safe.clean(row.name)
     yield f'<g class="box" data-x="{x:.2f}" data-w="{width:.2f}" data-late="{late:.3f}" data-name="{escape(name)}">'

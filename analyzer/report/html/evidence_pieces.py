@@ -51,7 +51,8 @@ def pieces(evidence: Sequence[Evidence]) -> Iterator[Piece]:
             yield Piece(title, table=_table(one, title))
         elif not isinstance(one, Bars | Series | Table) and one.spans:
             longest = max(one.spans, key=lambda span: span[1] - span[0])
-            where = f"the longest {duration(longest[1] - longest[0])} from {duration(longest[0])}"
+            where = f"from {duration(longest[0])} on" if longest[0] else "at its beginning"
+            where = where if one.pieces == 1 else f"the longest {duration(longest[1] - longest[0])} {where}"
             yield Piece(title, text=f"{duration(one.total_ns)} in {count(one.pieces, 'piece')}, {where}.")
 
 

@@ -153,6 +153,16 @@ def test_every_display_draws_the_tree(tmp_path):
     assert "Modules as a table" in shown
 
 
+def test_no_time_is_a_dash(tmp_path):
+    """Of a module that launches nothing, 0 ns in each column said as much and was read as measured."""
+    builder = world()
+    for step in range(2):
+        builder.python("nn.Module: Idle_0", step * 100_000.0 + 1_500, 200)
+    rows = {row.name: row for row in page.rows(explained(builder, tmp_path).analysis)}
+    assert (rows["Idle_0"].forward, rows["Idle_0"].backward, rows["Idle_0"].own) == ("-", "-", "-")
+    assert "-" not in (rows["Linear_0"].forward, rows["Linear_0"].backward, rows["Linear_0"].own)
+
+
 def test_a_name_of_the_trace_is_no_markup(tmp_path):
     builder = world()
     for step in range(2):

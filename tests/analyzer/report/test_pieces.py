@@ -1,0 +1,24 @@
+"""Where a finding's time lies, in a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.analysis.evidence import Intervals
+from analyzer.report.html.evidence_pieces import pieces
+
+MS = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("spans", "said"),
+    [
+        (((0, 57 * MS),), "57 ms in 1 piece, at its beginning."),
+        (((5 * MS, 62 * MS),), "57 ms in 1 piece, from 5.0 ms on."),
+        (((0, 40 * MS), (50 * MS, 67 * MS)), "57 ms in 2 pieces, the longest 40 ms at its beginning."),
+    ],
+)
+def test_where_it_lies(spans: tuple[tuple[int, int], ...], said: str) -> None:
+    where = Intervals(title="where", step=3, spans=spans)
+    (piece,) = pieces([where])
+    assert piece.text.replace("\xa0", " ") == said
