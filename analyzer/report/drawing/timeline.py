@@ -105,9 +105,11 @@ def _brackets(analysis: Analysis, shown: Timeline, bottom: int, body: list[str])
         words = f"{safe.name(finding.rule, 10)}: {savings.word(stated.kind)} {duration(stated.stated_ns)} {savings.each(finding)}"
         half = width_of(words) / 2
         low, high = pieces[0]
-        middle = min(max(_LEFT + (low + high) / 2, half), WIDTH - half)
+        many = len(pieces) > MOST_PIECES
+        # A strip goes across: its name has one place, at the left. That of a few pieces stands under the longest.
+        middle = _LEFT + half if many else min(max(_LEFT + (low + high) / 2, half), WIDTH - half)
         # A telephone's letters are larger: a name grows towards the middle of the picture, and is never cut at its edge.
-        begins = middle < WIDTH / 2
+        begins = many or middle < WIDTH / 2
         first, last = middle - half, middle + half
         grown = 2 * half * _LARGER
         left = min(first if begins else last - grown, _LEFT + min(piece[0] for piece in pieces))
@@ -115,7 +117,7 @@ def _brackets(analysis: Analysis, shown: Timeline, bottom: int, body: list[str])
         row = next((place for place, end in enumerate(taken) if left > end + 6), len(taken))
         taken[row : row + 1] = [right]
         y = bottom + row * _BRACKET + 3
-        body += _density(pieces, y) if len(pieces) > MOST_PIECES else map(_bracket, pieces, itertools.repeat(y))
+        body += _density(pieces, y) if many else map(_bracket, pieces, itertools.repeat(y))
         body.append(text(first, y + 19, words, "name") if begins else text(last, y + 19, words, "name end"))
         yield row + 1
 

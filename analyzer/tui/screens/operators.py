@@ -35,6 +35,7 @@ NOTHING: dict[Group, str] = {
     "kernel": "No device work in the used steps. On a GPU, record with ProfilerActivity.CUDA.",
     "module": "No modules in this trace. Record with with_stack=True (advisor collect --stacks or --modules).",
 }
+TITLES: dict[Group, str] = {"op": "Operators", "shape": "Operators", "kernel": "Kernels", "module": "Modules"}
 
 
 class OperatorsScreen(ModeScreen):
@@ -138,7 +139,7 @@ class OperatorsScreen(ModeScreen):
         table.show(shown, columns, self.group)
         pane = self.query_one("#operators-pane")
         tree = self.order == SORTS[0] and any(row.depth for row in self._rows)
-        pane.border_title = "Modules, each above those it calls" if tree else f"Operators by {self.order}"
+        pane.border_title = "Modules, each above those it calls" if tree else f"{TITLES[self.group]} by {self.order}"
         pane.border_subtitle = Content(self._count(len(shown), len(found), len(self._rows)))
         message = (
             words(NOTHING[self.group], self._session.analysis)

@@ -6,7 +6,11 @@ import xml.etree.ElementTree as tree
 import msgspec
 import pytest
 
+from analyzer.analysis.evidence import Intervals
+from analyzer.page.step.lanes import MOST_PIECES
 from analyzer.report import svg
+from analyzer.report.drawing.shapes import width_of
+from analyzer.report.drawing.timeline import timeline
 from analyzer.report.drawing.waterfall import steps
 from analyzer.units import duration
 from showing import analyses
@@ -14,6 +18,7 @@ from showing import analyses
 EXAMPLES = [
     analyses.example, analyses.healthy, analyses.cpu_only, analyses.no_steps, analyses.unusable, analyses.hostile,
 ]  # fmt: skip
+NAME = re.compile(r'<text class="name( end)?" x="([\d.]+)" y="[\d.]+">([^<]+)<')
 TAGS = {"svg", "title", "style", "rect", "g", "text", "path"}
 
 
@@ -48,6 +53,29 @@ def test_a_device_is_filled_as_high_as_it_is_busy():
         heights[build] = boxes["c-compute"]
         assert ("as high as the device is busy" in " ".join(root.itertext())) is (build is analyses.half_idle)
     assert heights[analyses.half_idle] == pytest.approx(heights[analyses.example] / 4, abs=0.1)
+
+
+def test_names_of_findings_have_room_for_a_telephones_letters():
+    """There they are 1.7 times as large: about the middle of a bracket at an edge, they were cut off."""
+    drawn = timeline(analyses.example())
+    assert drawn is not None
+    names = [(float(x), end == " end", words) for end, x, words in NAME.findall(drawn.body)]
+    assert names
+    for x, ends, words in names:
+        assert (x - 1.7 * width_of(words) if ends else 960 - x - 1.7 * width_of(words)) >= 0
+
+
+def test_the_name_of_many_pieces_stands_at_the_left_of_its_strip():
+    example = analyses.example()
+    first = next(one for one in example.cards if one.rule == "DL002")
+    spans = tuple((300_000_000 + at * 1_000_000, 300_500_000 + at * 1_000_000) for at in range(MOST_PIECES + 1))
+    where = Intervals(title="where", step=example.timeline.step, spans=spans)
+    many = msgspec.structs.replace(first, evidence=(where,))
+    drawn = timeline(msgspec.structs.replace(example, findings=(many,)))
+    assert drawn is not None
+    assert 'class="strip"' in drawn.body
+    (x,) = {x for _, x, words in NAME.findall(drawn.body) if words.startswith(first.rule)}
+    assert x == "76"
 
 
 def test_picture_names_verdict_causes_and_findings():

@@ -226,6 +226,7 @@ async def test_operators_are_grouped_sorted_and_searched(app_for, measured):
         await pilot.press("b")
         await settle(pilot)
         assert "with_stack=True" in text_of(pilot.app)
+        assert "Modules by share" in text_of(pilot.app)
         await pilot.press("b", "s")
         await settle(pilot)
         assert "Operators by GPU" in text_of(pilot.app)
