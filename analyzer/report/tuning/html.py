@@ -11,7 +11,7 @@ from analyzer.analysis.tuning import Tuning
 from analyzer.page import tuning as words
 from analyzer.page.words import safe
 from analyzer.report.drawing import tuning as drawing
-from analyzer.report.drawing.shapes import Drawing
+from analyzer.report.drawing.shapes import NARROW, Drawing
 from analyzer.report.html import drawn
 from analyzer.report.html.findings import Line, lines_of
 from analyzer.report.html.prose import embedded, prose
@@ -47,6 +47,7 @@ class Page:
     headline: str
     origin: str
     picture: Drawing | None
+    narrow_picture: Drawing | None
     trials: Sheet | None
     notes: tuple[Note, ...]
     recommended: tuple[Recommended, ...]
@@ -67,6 +68,7 @@ def _page(tuning: Tuning) -> Page:
         headline=headline,
         origin=safe.name(" ".join([tuning.script, *tuning.arguments]), 200),
         picture=drawing.gains(tuning),
+        narrow_picture=drawing.gains(tuning, NARROW),
         trials=_trials(tuning),
         notes=tuple(
             Note(safe.name(trial.change, 40), prose(said)) for trial in tuning.trials if (said := words.said(trial))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,8 @@ from analyzer.analysis import Analysis
 from analyzer.analysis.tuning import TrialDocument, Tuning
 from analyzer.calibration.taken import of_tuning
 from analyzer.page import tuning as words
+from analyzer.report.drawing.shapes import NARROW
+from analyzer.report.drawing.tuning import gains
 from analyzer.report.tuning import html, markdown, schema, text
 from analyzer.report.tuning import json as as_json
 from analyzer.tune import events
@@ -384,6 +387,18 @@ def test_reasons_stand_below_the_table_each_with_its_change(tmp_path: Path) -> N
         for change, said in told:
             assert mark.format(change, said[:30]) in below
             assert said[:30] not in table
+
+
+def test_a_telephone_has_the_words_above_bars_that_fill_its_width(tmp_path: Path) -> None:
+    """Beside them the bars were a third of it, and a long name lay across its own."""
+    tuning, _ = tuned(tmp_path, Simulated(slow_loader), analysis_of(DL001=0.8, OP001=0.2, SY001=0.1))
+    drawn = gains(tuning, NARROW)
+    assert drawn is not None
+    boxes = re.findall(r'<rect class="(?:part|drawn)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"', drawn.body)
+    assert max(float(x) + float(width) for x, _, width in boxes) == pytest.approx(NARROW, abs=1)
+    lines = {float(y) for y in re.findall(r'<text[^>]* y="([\d.]+)"', drawn.body)}
+    assert not any(float(y) - 8 < line < float(y) + 12 for _, y, _ in boxes[::2] for line in lines if line > float(y))
+    assert 'class="narrow"' in html.render(tuning)
 
 
 def test_a_gain_has_an_interval_that_holds_it() -> None:
