@@ -25,11 +25,17 @@ DUMPED = (
     ),
     re.compile(rf"(?<!\w)({_WHO}=){_NOBODY}(?:\[redacted\]|\w*{BRACKETS}|{VALUE})"),
     re.compile(rf"({_QUOTE}{_WHO}{_QUOTE}\s*[:,]\s*)(?:{_QUOTE})?{_NOBODY}{VALUE}"),
+    # Settings of a program, which has no other names that end so.
+    re.compile(rf"(?i)(?<![\w-])((?:[\w-]*[_-])?(?:user|host|node)_?name\s*[:=]\s*){_NOBODY}{VALUE}"),
+    re.compile(rf"(?<![\w-])(user=)(?=[A-Za-z]){_NOBODY}{VALUE}"),
     # Of a Dockerfile and of other shells; a sentence names variables too, but does not begin so.
     re.compile(
         r"(?<![\w-])((?:ENV|ARG|setenv|export|set\s+-\w+)\s+[A-Za-z0-9_]*(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?)\s+)\S+"
     ),
     re.compile(rf"(?i)(\bauthorization{_QUOTE}?\s*[:=]\s*{_QUOTE}?[\w-]+\s+)[^\s'\",;]{{4,}}"),
 )
-# What opens a database or names an account of a cloud, whole.
-CONNECTIONS = re.compile(r"(?<![\w.-])(?:jdbc:[^\s'\"]+|arn:aws[\w-]*:[^\s'\",;]+)")
+# What opens a database or names an account of a cloud or somebody in a directory, whole.
+CONNECTIONS = re.compile(
+    r"(?<![\w.-])(?:jdbc:[^\s'\"]+|arn:aws[\w-]*:[^\s'\",;]+"
+    r"|(?i:(?:cn|uid)=[^,;'\"=]{1,64}(?:, ?(?:cn|ou|o|dc|l|st|c)=[\w.-]{1,64})+))"
+)

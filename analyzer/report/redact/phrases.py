@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 
-from analyzer.report.redact.secret_words import SECRET_BUT_TOKEN, VALUE
+from analyzer.report.redact.secret_words import BEFORE, SECRET_BUT_TOKEN, VALUE
 
 # What stands behind `is` in a sentence about a password that does not tell it.
 _NO_VALUE = (
     r"(?:not|no|now|never|none|null|unset|set|required|needed|missing|empty|given|invalid|wrong|correct|incorrect|expired|stored|kept|"
     r"shown|hidden|sent|read|too|the|an?|in|on|of|to|that|this|one|optional|only|also|recognised|recognized|redacted|taken|used|known)\b"
 )
-_KEY = r"(?:api|access|private|account|signing|encryption|ssh)[ _-]?(?:key|token)"
+_KEY = r"(?:api|access|auth|refresh|private|account|signing|encryption|ssh)[ _-]?(?:key|token)"
 # The rest of a command up to one of its options; longer ones are not written by hand.
 _OPTIONS = r"\b(?:[ \t]+[^\s|;&]+){0,12}?[ \t]+"
 _GIVEN = r"(?!-)[^\s'\"]+"
 # Each keeps its first group.
 TOLD = (
     re.compile(rf"(?i)\b((?:{SECRET_BUT_TOKEN}|{_KEY})\s+(?:is|was|ist|war|lautet|est)\s*:?\s+)(?!{_NO_VALUE}){VALUE}"),
+    # Letters with digits behind the name alone, as no word of a sentence is.
+    re.compile(
+        rf"(?i)(?<![\w-])({BEFORE}(?:{SECRET_BUT_TOKEN}|{_KEY})\s+)(?=[^\s'\"]*\d)(?=[^\s'\"]*[a-z])[\w.~+/=!@#$%^&*-]{{8,}}(?![\w(])"
+    ),
     re.compile(r"(?i)\b(identified\s+by\s+)(?:\"[^\"]*\"|'[^']*')"),
     # Options that take a password, by the programs that have them; docker's other `-p` are ports.
     re.compile(
@@ -50,4 +54,9 @@ _SPELT = (
     r"|\s?[\[({<]at[\])}>]\s?[\w-]+(?:\s?(?:\.|[\[({<]dot[\])}>])\s?[\w-]+)+"
     r"|\sat\s[\w-]+(?:\sdot\s[\w-]+)+)"
 )
-PEOPLE = re.compile(rf"{_AT_MACHINE}|(?i:{_SPELT})")
+# And with what opens it: a name, a password of letters with other signs, a machine.
+_LETS_IN = (
+    r"(?<![\w.+:@-])[A-Za-z][\w.+-]{1,31}:(?!v?\d+(?:\.\d+)*@)(?=[^\s@]*[A-Za-z])(?=[^\s@]*[\d!$%^*#?+~])[^\s@:/'\"()<>\[\]{},]{4,64}@"
+    r"(?!sha\d)[A-Za-z][\w.-]{2,}(?::\d+)?"
+)
+PEOPLE = re.compile(rf"{_LETS_IN}|{_AT_MACHINE}|(?i:{_SPELT})")

@@ -4,8 +4,9 @@
 BEFORE = r"(?:[\w-]*[_-]|(?-i:\w*[a-z0-9](?=[A-Z])))?"
 # A token is also a piece of text, and stands in code and prose of language models: patterns that mind that name it themselves.
 SECRET_BUT_TOKEN = (
-    r"(?:secret|passwd|password|passwort|kennwort|passphrase|passcode|pwd|(?:api|access|private|account|secret|signing|encryption|ssh|hf|wandb)"
-    r"[_-]?key|cred(?:ential)?s?|mot de passe|contraseña|senha|пароль|密码|密碼|パスワード|비밀번호)"
+    r"(?:secret|passwd|password|passwort|kennwort|passphrase|passcode|pwd|"
+    r"(?:api|access|private|account|secret|signing|encryption|licen[cs]e|subscription|storage|fernet|ssh|hf|wandb)[_-]?key|cred(?:ential)?s?|conn(?:ection)?[_-]?str(?:ing)?"
+    r"|mot de passe|contraseña|senha|пароль|密码|密碼|パスワード|비밀번호)"
 )
 SECRET_WORD = rf"(?:token|{SECRET_BUT_TOKEN})"
 # Everything between brackets, with one more pair inside; what does not end is taken as far as a secret may reach.
@@ -13,6 +14,9 @@ BRACKETS = (
     r"(?:\{(?:[^{}]|\{[^{}]{0,500}\}){0,2000}(?:\}|$)|\[(?:[^\[\]]|\[[^\[\]]{0,500}\]){0,2000}(?:\]|$)"
     r"|\((?:[^()]|\([^()]{0,500}\)){0,2000}(?:\)|$))"
 )
-_QUOTED = r"(?:[bBfFrRuU]{0,2}(?:\"{3}.*?\"{3}|'{3}.*?'{3}|\"[^\"]*\"|'[^']*')|\\{1,4}\"[^\"]*\"|\\{1,4}'[^']*')"
+# One that does not end was cut, and reaches to the end.
+_QUOTED = (
+    r"(?:[bBfFrRuU]{0,2}(?:\"{3}.*?\"{3}|'{3}.*?'{3}|\"[^\"]*(?:\"|$)|'[^']*(?:'|$))|\\{1,4}\"[^\"]*\"|\\{1,4}'[^']*')"
+)
 # In brackets or quotes, also in those of a call, as `SecretStr('...')`; else up to the next blank.
 VALUE = rf"(?:{BRACKETS}|(?:[\w.]{{0,64}}[(\[{{<]\s*)?{_QUOTED}|[^\s'\"&,;)]+)"

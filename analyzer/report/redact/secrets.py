@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 
 from analyzer.report.redact.dumps import CONNECTIONS, DUMPED
 from analyzer.report.redact.paths import REMOVED
 from analyzer.report.redact.phrases import PEOPLE, TOLD
+from analyzer.report.redact.random_words import without_random
 from analyzer.report.redact.secret_words import BEFORE, BRACKETS, SECRET_BUT_TOKEN, SECRET_WORD, VALUE
 
 # What may stand between a name and its value.
@@ -20,12 +20,12 @@ _NO_PROSE = r"(?!(?<=\s)[a-z]+[,.;]?\s)"
 _NAMED = (
     # The same as a dictionary writes it, in JSON or in Python, quotes escaped or not: `{"password": "..."}`, `{'HF_KEY': '...'}`.
     re.compile(
-        rf"(?i)(\\{{0,4}}[\"']{BEFORE}(?:{SECRET_WORD}|key|pass|auth|login|user_?name|host_?name)\\{{0,4}}[\"']\s*[:=]\s*)"
+        rf"(?i)(\\{{0,4}}[\"']{BEFORE}(?:{SECRET_WORD}|key|pass|auth|login|user|user_?name|host_?name|e-?mail|author)\\{{0,4}}[\"']\s*[:=]\s*)"
         rf"(?:{BRACKETS}|"
         r"\\{0,4}\"(?:[^\"\\]|\\[^\"])*\\{0,4}\"|\\{0,4}'(?:[^'\\]|\\[^'])*\\{0,4}'|[^\s,;}\])]+)"
     ),
     # A bar ends the line in YAML: the value stands on the next.
-    re.compile(rf"(?i)(?<![\w-])({BEFORE}{SECRET_BUT_TOKEN}\s*{_SIGN}\s*(?:[|>][+-]?\s+)?){VALUE}"),
+    re.compile(rf"(?i)(?<![\w-])({BEFORE}{SECRET_BUT_TOKEN}(?:[_-]?hash)?\s*{_SIGN}\s*(?:[|>][+-]?\s+)?){VALUE}"),
     re.compile(
         rf"(?i)(?<![\w-])((?:[\w-]*[_-]|(?-i:\w*[a-z0-9](?=T)))token\s*{_TOKEN_SIGN}\s*(?:[|>][+-]?\s+)?){_NO_CODE}{VALUE}"
     ),
@@ -40,6 +40,9 @@ _NAMED = (
     re.compile(r"(?i)\b((?:set-)?cookie:\s*)[^\n]+"),
     re.compile(rf"(?i)((?<![\w-])--?(?:[\w-]*-)?{SECRET_WORD}\s+){VALUE}"),
     re.compile(rf"(?<!\w)([A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?)[A-Z0-9_]*=){VALUE}"),
+    # As YAML writes a variable of an environment.
+    re.compile(rf"(?<!\w)([A-Z0-9_]+_(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?):\s+){VALUE}"),
+    re.compile(rf"(?i)(?<![\w-])(pw=){VALUE}"),
     re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}"),
     # The signature that opens a file in a cloud.
     re.compile(r"(?<!\w)(sig=)[\w%+/=-]{16,}"),
@@ -52,7 +55,8 @@ _SHAPES = re.compile(
     r"ATATT[\w=-]{20,}|lin_api_[A-Za-z0-9]{20,}|AGE-SECRET-KEY-[A-Z0-9]+|"  # Atlassian, Linear, age
     r"sk-[\w-]{16,}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|SG\.[\w-]{16,}\.[\w-]{16,}|"  # model, payment and mail services
     r"(?:nvapi|pplx|xai|tskey)-[\w-]{16,}|(?:gsk|r8|tgp_v1|dckr_pat)_[\w-]{20,}|hv[sbr]\.[\w-]{20,}|"  # likewise
-    r"(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{30,}|ya29\.[\w-]{16,}|"  # AWS, Google
+    r"(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{30,}|ya29\.[\w-]{16,}|GOCSPX-[\w-]{20,}|"  # AWS, Google
+    r"(?:bot)?\d{8,10}:AA[\w-]{32,40}|"  # Telegram
     r"(?:xox[abeprs]|xapp)-[\w-]{10,}|npm_[A-Za-z0-9]{20,}|pypi-[\w-]{20,}|dapi[0-9a-f]{24,}|"  # Slack, npm, PyPI, Databricks
     r"eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?|"  # JSON web token
     r"(?=[0-9a-fA-F]*[0-9])(?=[0-9a-fA-F]*[a-fA-F])[0-9a-fA-F]{32,}|"  # keys in hexadecimal
@@ -66,17 +70,20 @@ _MAIL = re.compile(r"(?<![\w.+-])[+-]?\w[\w.+-]*@(?![A-Z]+_\d)[\w-]+(?:(?:\.[\w-
 # Four numbers may be a version: they are an address with a port, or in a range that only private networks use.
 _ADDRESS = re.compile(
     r"(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}(?=:\d)"
-    r"|(?:10\.\d{1,3}|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}(?![\w.]))"
+    r"|(?:10\.\d{1,3}|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}(?!\w|\.\w))"
     r"|(?<![\w:])(?:fe80|f[cd][0-9a-fA-F]{2}|2[0-9a-fA-F]{3})(?::[0-9a-fA-F]{0,4}){2,7}"
     # With a port, any.
     r"|(?<=\[)[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?=\]:\d)"
     # A network card's.
-    r"|(?<![\w:-])[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5}(?![\w:-])"
+    r"|(?<![\w:-])[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5}(?![\w-]|:\w)"
 )
 # Any other four numbers, unless a word before them says that they are a version.
 _FOUR = re.compile(
-    r"(?i)(?P<version>(?:cuda|cudnn|cublas|nccl|rocm|hip|driver|version|release|torch|triton|mkl|onednn|v|[=<>~]=?)[ :=]{0,3})?"
-    r"(?<![\w.])(?P<number>(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3})(?![\w.])"
+    r"(?i)(?P<version>(?:cuda|cudnn|cublas|nccl|rocm|driver|version|release|torch|triton|onednn"
+    r"|(?<![a-z])(?:hip|mkl|v))[ :=<>~]{0,3}"
+    # One sign alone stands between brackets, before a value and behind an arrow as well.
+    r"|(?<=\w)[=<>~!]= ?)?"
+    r"(?<![\w.])(?!127\.0\.0\.1|0\.0\.0\.0)(?P<number>(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3})(?!\w|\.\w)"
 )
 # Telephone numbers as they are written to be dialled: with the country, or the area in brackets or between dashes.
 _TELEPHONE = re.compile(
@@ -92,31 +99,34 @@ _IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3
 _MACHINE = re.compile(
     r"(?<![\w.-])(?:(?=[a-z.]*[\d-])(?:[A-Za-z0-9-]+\.)+(?:internal|corp|lan|intranet|localdomain|cluster\.local|amazonaws\.com)"
     r"|(?:[A-Za-z0-9-]+\.)+corp(?:\.[A-Za-z0-9-]+)+"
-    r"|(?=[a-z0-9]*[0-9-])[A-Za-z0-9-]+\.local"
-    r"|(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{7,}|ip(?:-\d{1,3}){4}"
+    r"|(?=[a-z0-9.]*[0-9-])(?:[A-Za-z0-9-]+\.)+local"
+    r"|(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{7,}|ip(?:-\d{1,3}){4}|i-[0-9a-f]{17}"
     # Under a registered domain, where the machine's own part has a digit or a dash.
     r"|[A-Za-z][A-Za-z]*[\d-][A-Za-z0-9-]*(?:\.[A-Za-z][A-Za-z0-9-]*)+\.(?:com|org|net|edu|gov|mil|io|ai|cloud|tech|de|fr|uk|ch|nl|at|us|ca|au|eu|cn|jp|kr|example|test))"
     r"(?![\w-]|\.\w)"
 )
 # Nodes of a cluster: a word for a machine, and its number.
 _NODE = re.compile(
-    r"(?<![\w./-])(?:(?:[A-Za-z0-9]+-)+(?:node|host|gpu|box|dgx|hgx|compute|login|rack|server|srv|worker|cn|n)-?\d{1,5}"
+    r"(?<![\w./-])(?:(?:[A-Za-z0-9]+-)+(?:node|host|gpu|box|dgx|hgx|compute|login|rack|server|srv|worker|master|cn|n)-?\d{1,5}"
     r"|(?:node|host|dgx|hgx|compute|login|server|srv)-?\d{2,5}|(?:node|dgx|hgx|compute|login|server|srv)(?:-\d{1,5}){1,2}"
     r"|(?:gpu|dgx|hgx)-[A-Za-z0-9]+-\d{1,5}|nid\d{4,6})(?![\w-]|\.\w|\()"
 )
-# A word of mixed letters and digits that stands alone. Mangled C++ names hold underscores, so they are no such word.
-_RANDOM = re.compile(r"(?<![\w/+=-])[A-Za-z0-9+/]{32,}={0,2}(?![\w/+-])")
+# Pods as Kubernetes calls them: behind the name of a deployment or of a part of a cluster, letters and digits of its own alphabet.
+_POD = re.compile(
+    r"(?<![\w./-])[a-z0-9]+(?:-[a-z0-9]+)*?-(?:(?=[a-z]*\d)[bcdfghjklmnpqrstvwxz24-9]{8,10}|(?:head|worker)(?:-[a-z0-9]+){0,3}?(?=-[a-z]*\d))"
+    r"-[bcdfghjklmnpqrstvwxz24-9]{5}(?![\w-])"
+)
 
 
 def without_secrets(text: str) -> str:
     """The text with every secret replaced by `[redacted]`, its name kept where it has one."""
     for pattern in (*DUMPED, *_NAMED, *TOLD):
         text = pattern.sub(lambda match: match.group(1) + REMOVED, text)
-    for shape in (CONNECTIONS, _PEM, _SSH, _SHAPES, _MAIL, PEOPLE, _ADDRESS, _MACHINE, _NODE, _TELEPHONE, _IBAN):
+    for shape in (CONNECTIONS, _PEM, _SSH, _SHAPES, _MAIL, PEOPLE, _ADDRESS, _MACHINE, _NODE, _POD, _TELEPHONE, _IBAN):
         text = shape.sub(REMOVED, text)
     text = _FOUR.sub(lambda match: match.group() if match["version"] else REMOVED, text)
     text = _CARD.sub(lambda match: REMOVED if _is_card(match.group()) else match.group(), text)
-    return _RANDOM.sub(lambda match: REMOVED if _is_random(match.group()) else match.group(), text)
+    return without_random(text)
 
 
 def _is_card(text: str) -> bool:
@@ -124,12 +134,3 @@ def _is_card(text: str) -> bool:
     digits = [int(character) for character in reversed(text) if character.isdigit()]
     doubled = [sum(divmod(2 * digit, 10)) for digit in digits[1::2]]
     return len(set(digits)) > 1 and (sum(digits[::2]) + sum(doubled)) % 10 == 0
-
-
-def _is_random(word: str) -> bool:
-    """Whether capitals, small letters and digits alternate as no word of a language does."""
-    if not (any(c.islower() for c in word) and any(c.isupper() for c in word)):
-        return False
-    kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in word]
-    changes = sum(left != right for left, right in itertools.pairwise(kinds))
-    return kinds.count("d") >= 3 and changes >= len(word) * 0.4

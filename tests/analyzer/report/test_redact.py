@@ -66,6 +66,9 @@ def test_paths(text, shown):
         "hvs.CAESIJlWabcdefghijklmnop",
         "nvapi-" + "a1B2" * 8, "gsk_" + "abCD" * 8, "r8_" + "abCD" * 8,
         "ssh-rsa AAAAB3NzaC1yc2EAAAADAQAB alice@laptop", "078-05-1120",
+        "GOCSPX-" + "aB3_" * 6, "bot123456789:AA" + "aB3" * 11, "i-0a1b2c3d4e5f60718", "gpu7.rack-3.local", "job-abcde-master-0",
+        "trainer-7d9c5b8f6d-x2lqz", "raycluster-acme-worker-gpu-x7k2p", "acme-head-x7k2p",
+        "qwe73er91tyz52ui8op60as35dfgh12x", "QWE73ER91TYZ52UI8OP60AS35DFGH12X", "aB3dE5gH7-K9mN1pQ3sT5vW7yZ9bD1fG_jK2lM4nO6p",
     ],
 )  # fmt: skip
 def test_secrets_by_their_shape(secret):
@@ -149,6 +152,11 @@ def test_other_writings_of_nothing_private_stay(text):
         "layers.2.net.de",
         "kernel_1234567890123", "key=value pairs", "{'key_padding_mask': None}", "step 1234567890", "1700000000000.123 us",
         "model.0.io",
+        "batched_transpose_16x64_pack_1x4_ediv_1x2_half", "graph fal4xpiah2v6blbfmwwonu52dvevbsmlh743q5tkclrt4gcqpzea",
+        "csnycnrbzs72outt2tsdz3c5t3xx5ef3nudyysa67cyguktywij5.py",
+        "sm80_xmma_dgrad_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x128x16_stage4_warpsize2x2x1_g1_tensor16x8x8",
+        "cutlass_80_tensorop_s1688gemm_128x128_16x4_nn_align4", "flash-fwd-kernel", "multi-head-8", "multi-head-fused",
+        "Cijk_Ailk_Bljk_HHS_BH_MT128x128x64_MI16x16x16x1_SN_1LDSB0_APM1_ABV0_ACED0_AF0EM1",
         "[[64, 3, 224, 224], [64, 3, 7, 7]]", "0x7f8d3093e6c0", "2025-11-22 05:15:07", "12:30:45", "555-1234", "64x128-3",
     ],
 )  # fmt: skip

@@ -25,6 +25,8 @@ CLEAN = redact.cleaner(redact.Project())
         "jdbc:oracle:thin:bob/hunter2@//db:1521/x",
         "password\\u003dhunter2", "\\u0070assword=hunter2", "password&#61;hunter2", "pass\\x77ord=hunter2",
         "password=&quot;hunter2&quot;",
+        "pw=hunter2", "FERNET_KEY: hunter2", "license_key=hunter2", "connection_string=hunter2", "conn_str: hunter2",
+        "passwordHash: hunter2", "password_hash=hunter2",
         "contraseña: hunter2", "密码: hunter2", "パスワード=hunter2", "пароль: hunter2", "mot de passe: hunter2",
     ],
 )  # fmt: skip
@@ -51,6 +53,12 @@ def test_a_secret_that_is_written_out(text: str) -> None:
         ("acme", "https://github.com/acme-bank/fraud"), ("acme", "https://acme.github.io/fraud"), ("acme", "https://huggingface.co/acme/m"),
         ("acme", "wandb.ai/acme/fraud/runs/ab12"), ("acme", "docker.io/acme/fraud:1.2"), ("acme", "acme.jfrog.io/repo"),
         ("acme", "git@github.com:acme/private.git"),
+        ("203.0", "ip=203.0.113.7"), ("203.0", "addr = 203.0.113.7"), ("203.0", "to=203.0.113.7"), ("203.0", "peer <203.0.113.7>"),
+        ("203.0", "kernel<203.0.113.7, int>"), ("203.0", "rank->203.0.113.7"), ("203.0", "recv 203.0.113.7"),
+        ("203.0", "203.0.113.7."), ("10.0.0", "at 10.0.0.3."), ("00:1A", "card 00:1A:2B:3C:4D:5E: up"),
+        ("carol", "username=carol"), ("carol", "user=carol"), ("carol", "{'user': 'carol'}"), ("carol", '{"author": "carol c"}'),
+        ("xr12", "hostname: xr12"), ("xr12", "node_name = xr12"), ("carol", "..\\carol\\x.py"),
+        ("carol", "cn=carol,ou=people,dc=acme,dc=com"), ("acme", "CN=Carol C, OU=x, DC=acme"),
     ],
 )  # fmt: skip
 def test_who_and_where(private: str, text: str) -> None:
@@ -69,7 +77,8 @@ def test_who_and_where(private: str, text: str) -> None:
         "name: conv1, value: 3", "export the TOKEN ids", "the HF_TOKEN is unset",
         "https://github.com/pytorch/pytorch/issues/1", "https://huggingface.co/docs/accelerate", "nvcr.io/nvidia/pytorch:24.01-py3",
         "model.ai.block/forward", "encoder.org2/conv", "models/net.com.py", "aten::_foreach_add_", "0100 1", "0x0711 1234",
-        "DataLoader.address=3", "[1, 2]:3", "SetKeyOperator<KeyValue>",
+        "torch==2.3.0.1", "nccl<2.21.5.1", "torch >=2.3.0", "hostname=localhost", "user=3.2 s", "x=1,y=2", "c=1,o=2", "..\\n",
+        "SORT_KEY: ", "DataLoader.address=3", "[1, 2]:3", "SetKeyOperator<KeyValue>",
     ],
 )  # fmt: skip
 def test_what_only_looks_so_stays(text: str) -> None:
@@ -79,6 +88,6 @@ def test_what_only_looks_so_stays(text: str) -> None:
 def test_long_strings_take_no_long_time() -> None:
     for piece in (
         "password={", "password=[(", "aB", "aBPassword", "name: ", "name: a_key value", "['a_key'] = ", "A_USER", "authorization: ",
-        "jdbc:", "a.com", "[::", "ENV ", '\\\\"', "&#", "\\u00",
+        "jdbc:", "a.com", "[::", "ENV ", "cn=a,", "a-", "a:b", "password a1", "username=", "..\\", '\\\\"', "&#", "\\u00",
     ):  # fmt: skip
         assert CLEAN(piece * 5_000)

@@ -27,6 +27,8 @@ CLEAN = redact.cleaner(redact.Project())
         "password -> hunter2", "HF_TOKEN -> hunter2", "secret → hunter2", "db_password := hunter2", "password == hunter2",
         "passwd != hunter2",
         "password = SecretStr('hunter2')", "token = SecretStr(\"hunter2\")", "password=b'hunter2'", "password = '''hunter2'''",
+        "password hunter2hunter2", "wandb: api_key hunter2hunter2", "auth_token hunter2hunter2", "password='hunter2",
+        'secret="hunter2 a',         "scott:hunter2!@db01:5432", "//scott:hunter2@db01/x",
         "passwords=x, password=['a', 'hunter2']", "--password ['hunter2']",
     ],
 )  # fmt: skip
@@ -53,6 +55,7 @@ def test_somebody_without_a_domain(text: str) -> None:
     [
         "gcc -pthread -pipe -pg x.c", "find . -print0", "docker run -p 8080:80 x", "python -p fp16", "x -pbf16", 
         "a -p 1", "mysql -p -u root",
+        "password reset", "password sha256(x)", "nn.Module:forward@conv", "alpine:3.19@sha256",
         "f(password, salt)", "copy<token, secret>", "attention(query, key, value)", "embed('token', 'position')",
         "the password is required", "secret is not set", "the token is emitted", "key is a tensor",
         "token = model(token, cache)", "next_token = logits.argmax(-1)", "done |= token == end", 
