@@ -19,7 +19,7 @@ Clean = Callable[[str], str]
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 # Where an event is told apart by numbers, those may be as long as a card's.
 _NUMBERED = frozenset(("ts", "dur", "tts", "tdur", "id", "pid", "tid", "ph"))
-_NUMBER = re.compile(r"[+-]?\d[\d.eE+-]*|0x[0-9a-fA-F]+")
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|0x[0-9a-fA-F]+")
 # Distinct texts of a large trace; beyond them it is cheaper to look again than to keep all.
 _MOST_KEPT = 200_000
 
@@ -56,13 +56,15 @@ class Redaction:
         for key, value in top.items():
             shown = shareable(key, value)
             if key in OWN:
-                shown = self._value(value)
+                shown = value
             elif key == KEY:
                 shown = stated(top) or None
             if shown is None:
                 self.keys += 1
-            else:
-                kept[key] = shown
+                continue
+            # A key that may stay may hold any text: a device is called what the file says.
+            kept[key] = self._value(shown)
+            self.texts += kept[key] != shown and key not in OWN
         return kept
 
     def _event(self, text: bytes) -> bytes:

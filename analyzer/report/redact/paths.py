@@ -20,7 +20,7 @@ _FILE_URL = re.compile(r"\bfile://[\w.-]*(?=/)")
 _URL = re.compile(
     r"(?<![\w+.-])[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"`<>|]+"
     # As people write them, without a scheme; modules and folders are called so too where the last part is another.
-    r"|(?<![\w+./@\\-])(?:(?:[A-Za-z0-9-]+\.)+(?:com|org|ai|cloud|jfrog\.io)|(?:docker|quay|ghcr|nvcr)\.io)/[^\s'\"`<>|]+"
+    r"|(?<![\w+./@\\-])(?:(?:[A-Za-z0-9-]+\.)+(?:com|org|ai|cloud|jfrog\.io|[a-z]{2,6}:\d{2,5})|(?:docker|quay|ghcr|nvcr)\.io)/[^\s'\"`<>|]+"
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PACKAGES = re.compile(r"(?:site|dist)-packages[\\/](.+)$")

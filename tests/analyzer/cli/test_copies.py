@@ -115,6 +115,7 @@ def test_what_tells_nothing_stays_to_the_byte(
         ({"args": {"password": {"v": ["short"]}, "pin": 1}}, {"args": {"password": "[redacted]", "pin": 1}}),
         ({"args": {"password": 48151623, "key": None}}, {"args": {"password": "[redacted]", "key": None}}),
         ({"args": {"clientSecret": ["a", 1], "token": True}}, {"args": {"clientSecret": "[redacted]", "token": True}}),
+        ({"pid": "078-05-1120", "tid": "4242.5e3"}, {"pid": "[redacted]", "tid": "4242.5e3"}),
         ({"bob@corp.example": 1}, {"[redacted]": 1}), ({"args": "bob@corp.example"}, {"args": "[redacted]"}),
         ({"args": None}, {"args": None}),
     ],
@@ -126,6 +127,34 @@ def test_one_event(told: dict[str, Any], kept: dict[str, Any]) -> None:
     event = {"ph": "X", "name": "aten::add", **told}
     (shown,) = Redaction(cleaner(Project())).events([json.dumps(event).encode()])
     assert json.loads(shown) == {"ph": "X", "name": "aten::add", **kept}
+
+
+def test_keys_that_may_stay_hold_nothing_private() -> None:
+    from analyzer.report.redact import Project, cleaner
+    from traces.rewrite.redaction import Redaction
+
+    told = "by bob@corp.example"
+    redaction = Redaction(cleaner(Project()))
+    shown = redaction.top(
+        {
+            "displayTimeUnit": told,
+            "cuda_runtime_version": told,
+            "deviceProperties": [{"id": 0, "name": told, told: 1}, {"id": 1, "name": "NVIDIA H100 80GB HBM3"}],
+            "distributedInfo": {"backend": told, "rank": 0},
+            "schemaVersion": 1,
+        }
+    )
+    assert shown == {
+        "displayTimeUnit": "by [redacted]",
+        "cuda_runtime_version": "by [redacted]",
+        "deviceProperties": [
+            {"id": 0, "name": "by [redacted]", "by [redacted]": 1},
+            {"id": 1, "name": "NVIDIA H100 80GB HBM3"},
+        ],
+        "distributedInfo": {"backend": "by [redacted]", "rank": 0},
+        "schemaVersion": 1,
+    }
+    assert redaction.texts == 4
 
 
 def test_an_event_that_cannot_be_looked_through_is_left_out_and_counted() -> None:
