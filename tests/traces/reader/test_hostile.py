@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import json
 import os
 import subprocess
 import sys
@@ -185,3 +186,26 @@ def test_bad_events_take_calls_in_proportion_to_the_file(tmp_path: Path, kind: s
         for many in (500, 2_000)
     )
     assert fourfold < 5 * once
+
+
+@pytest.mark.parametrize("category", ["cpu_op", "python_function", "kernel", None])
+def test_a_name_longer_than_any_is_shown_by_its_ends(tmp_path: Path, category: str | None) -> None:
+    long = f"train.py(3): {'long ' * 100_000}end"
+    event = {"ph": "X", "cat": "cpu_op", "name": "short", "pid": 1, "tid": 1, "ts": 1, "dur": 1}
+    odd = event | ({"cat": long, "name": "a"} if category is None else {"cat": category, "name": long})
+    trace = read_text(tmp_path, json.dumps({"traceEvents": [event, odd | {"ts": 5}]}))
+    names = {*trace.ops["name"], *trace.python["name"], *trace.kernels["name"]}
+    (shown,) = (names | {one.category for one in trace.unknown_categories}) - {"short"}
+    assert 4_000 < len(shown) <= 8_001
+    assert shown.startswith("train.py(3): long")
+    assert "…" in shown
+    assert shown.endswith("end")
+
+
+def test_a_word_is_not_cut_in_two(tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    for before in range(3_990, 4_040, 7):
+        name = f"{'long ' * 2_000}"[: before - len(secret)] + f" {secret} " + "long " * 2_000
+        event = {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 1, "dur": 1}
+        (shown,) = read_text(tmp_path, json.dumps({"traceEvents": [event]}).encode()).ops["name"]
+        assert ("ghp_" in shown) is (secret in shown)

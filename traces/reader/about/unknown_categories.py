@@ -8,6 +8,7 @@ from heapq import nlargest
 import pandas as pd
 
 from traces.reader.columns.columns import Columns
+from traces.reader.frames.arrays import text
 from traces.trace import UnknownCategory
 
 # A profiler has some ten; a file that has a category for each event is none of one.
@@ -27,7 +28,7 @@ def unknown_categories(columns: Columns, frames: dict[str, pd.DataFrame]) -> tup
     known = {int(code) for frame in frames.values() if "thread" in frame for code in frame["thread"].unique()}
     found: dict[tuple[str, bool], list[int]] = {}
     for (category, thread, device), count in columns.unknown.items():
-        sums = found.setdefault((category, device), [0, 0])
+        sums = found.setdefault((text(category), device), [0, 0])
         sums[0] += count
         # Looked up without making a number: a thread that only unknown events are on has none.
         sums[1] += count if not device and columns.threads.get(thread, -1) not in known else 0

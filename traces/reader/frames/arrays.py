@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,11 @@ from traces.reader.columns.growing import thrifty
 from traces.reader.columns.numbers import floats
 
 Table = dict[str, npt.NDArray[Any]]
+
+# Names of nested templates reach some thousand characters; a finding that quotes a million is refused as one that nobody reads.
+_LONGEST = 8_000
+# A word is not cut in two: half a secret is not recognised as one.
+_CUT_AT_END, _CUT_AT_BEGINNING = re.compile(r"\S{1,200}\Z"), re.compile(r"\A\S{1,200}")
 
 
 def nullable(table: Table, column: str) -> pd.api.extensions.ExtensionArray:
@@ -60,8 +66,11 @@ def texts(values: Sequence[str | None]) -> pd.api.extensions.ExtensionArray | np
 
 
 def text(value: Any) -> str:
-    """A value as text; nothing is an empty one."""
-    return "" if value is None else str(value)
+    """A value as text, of one longer than any name its ends; nothing is an empty one."""
+    whole = "" if value is None else str(value)
+    if len(whole) <= _LONGEST:
+        return whole
+    return f"{_CUT_AT_END.sub('', whole[: _LONGEST // 2])}…{_CUT_AT_BEGINNING.sub('', whole[-_LONGEST // 2 :])}"
 
 
 def trailing_number(value: Any) -> int:
