@@ -9,6 +9,9 @@ from analyzer.analysis import Analysis, CheckDocument, FindingDocument, RankRow
 from analyzer.page.recording import is_summary, mended, set_aside
 from analyzer.tui.look.plain import line
 
+# Reasons for doubt that say more of the same than a remark of ours (`facts/health/steps/few.py`).
+_NO_MARKS, _FEW_STEPS = "PG001", "PG003"
+
 
 def saving(finding: FindingDocument) -> str:
     """What is expected, by which findings are sorted and graded: `148 ms`; `note` where nothing is to be had by it alone."""
@@ -46,16 +49,19 @@ def has_gpu(analysis: Analysis) -> bool:
 def banners(analysis: Analysis) -> list[str]:
     """What the reader must know before believing a figure, the most important first."""
     steps, lines = analysis.trace.steps, []
-    if steps.source == "whole-trace":
+    cautious = analysis.trust.verdict == "caution"
+    told = {reason.code for reason in analysis.trust.reasons if reason.doubts} if cautious else set()
+    marked = steps.source == "ProfilerStep" or _NO_MARKS in told
+    if not marked and steps.source == "whole-trace":
         lines.append("No steps were marked: the whole trace counts as one step. Call prof.step() in the loop.")
-    elif steps.source != "ProfilerStep":
+    elif not marked:
         how = line(steps.source.partition(":")[2]) or "repetition"
         lines.append(f"Steps are guessed from {how}: confidence is lower. Call prof.step() to mark them.")
     if not has_gpu(analysis) and not is_summary(analysis):
         lines.append("This trace has no GPU events. On a GPU, record with ProfilerActivity.CUDA.")
-    if steps.used <= 2 and steps.source != "whole-trace":
+    if steps.used <= 2 and steps.source != "whole-trace" and _FEW_STEPS not in told:
         lines.append(f"{units.count(steps.used, steps.noun)} only: may be warm-up. Record at least 3 (--active 6).")
-    if analysis.trust.verdict == "caution":
+    if cautious:
         lines += [
             f"{reason.code or ''} {line(reason.message)}".strip() for reason in analysis.trust.reasons if reason.doubts
         ]

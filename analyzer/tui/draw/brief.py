@@ -12,7 +12,7 @@ from analyzer.tui.look.plain import line
 
 GUTTER = 7
 # After these a line goes on.
-_OPEN = (",", "(", "[", "{", "\\")
+_OPEN = (",", "(", "[", "{", ":", "\\")
 
 
 def brief(card: Card, width: int, height: int, glyphs: Glyphs) -> Content:

@@ -163,7 +163,7 @@ async def test_an_unusable_trace_gives_reasons_instead_of_advice_and_exit_code_4
     ("make", "words"),
     [
         (analyses.cpu_only, "This trace has no GPU events"),
-        (analyses.no_steps, "the whole trace counts as one step"),
+        (analyses.no_steps, "PG001"),
         (analyses.example, "PG002"),
         (lambda: analyses.healthy(trace=analyses.trace_info(notes=("a bare list",))), "Note: a bare list"),
     ],
@@ -173,6 +173,26 @@ async def test_banners(app_for: MakeApp, make: Callable[[], Analysis], words: st
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         assert words in text_of(app)
+
+
+@pytest.mark.parametrize("code", ["PG001", "PG003", "PG002"])
+def test_a_doubt_that_says_as_much_stands_alone(code: str) -> None:
+    """That no steps were marked was told twice, one line under the other."""
+    trust = replace(analyses.example().trust, verdict="caution", reasons=())
+    own = "No steps were marked" if code != "PG003" else "2 steps only"
+    make = analyses.no_steps if code != "PG003" else two_steps
+    assert any(remark.startswith(own) for remark in wording.banners(replace(make(), trust=trust)))
+    reason = replace(analyses.example().trust.reasons[0], code=code, message="said here", doubts=True)
+    doubted = replace(make(), trust=replace(trust, reasons=(reason,)))
+    remarks = wording.banners(doubted)
+    assert f"{code} said here" in remarks
+    assert any(remark.startswith(own) for remark in remarks) is (code == "PG002")
+
+
+def two_steps() -> Analysis:
+    example = analyses.example()
+    steps = replace(example.trace.steps, used=2)
+    return replace(example, trace=replace(example.trace, steps=steps))
 
 
 @pytest.mark.parametrize("size", [(40, 12), (60, 20), (80, 24), (120, 40), (200, 50)])
