@@ -65,10 +65,11 @@ def _change(fix: Advice, width: int, most: int) -> list[Content]:
 
 
 def _code(fix: Advice) -> str:
-    """The lines that a diff adds, the first statement of a program, the first command of a shell."""
+    """The lines that a diff adds, or those it takes away; the first statement of a program, the first command of a shell."""
     lines = [text.partition("   #")[0].rstrip() for text in fix.code.splitlines()]
     if fix.language == "diff":
-        lines = [text[1:].strip() for text in lines if text.startswith("+")]
+        added = [text[1:].strip() for text in lines if text.startswith("+")]
+        lines = added if any(added) else [f"-{text[1:].strip()}" for text in lines if text.startswith("-")]
     elif fix.language == "python":
         lines = _statement(lines)
     else:

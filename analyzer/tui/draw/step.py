@@ -22,7 +22,9 @@ def strip(analysis: Analysis, finding: FindingDocument | None, width: int, heigh
     step = [lanes.axis(analysis.timeline.dur_ns, max(1, width - GUTTER)), *_lanes(analysis, width, glyphs)]
     rows = [_gutter("", step[0]), *step[1:], _bracket(analysis, finding, width, glyphs)]
     if height >= TALL:
-        rows = [*waterfall(analysis, width, glyphs), *rows, steps_row(analysis, width, glyphs)]
+        # Everything taken as one has no others beside it.
+        several = [steps_row(analysis, width, glyphs)] if unit(analysis) != "recording" else []
+        rows = [*waterfall(analysis, width, glyphs), *rows, *several]
     return Content("\n").join(row.truncate(width) for row in rows[:height])
 
 

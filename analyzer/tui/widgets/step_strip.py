@@ -8,6 +8,7 @@ from textual.widget import Widget
 
 from analyzer import units
 from analyzer.analysis import Analysis, FindingDocument
+from analyzer.page.findings.groups import unit
 from analyzer.tui.answer import wording
 from analyzer.tui.draw.step import strip
 from analyzer.tui.look.glyphs import Glyphs
@@ -30,10 +31,12 @@ class StepStrip(Widget):
         self.border_subtitle = self._below(analysis)
 
     def _below(self, analysis: Analysis) -> Content:
-        step, noun = analysis.summary.representative_step, analysis.trace.steps.noun
+        step, noun = analysis.summary.representative_step, unit(analysis)
+        what_if = f"what if {self._glyphs.dot} " if analysis.assumed is not None else ""
+        if noun == "recording":
+            return Content(f"{what_if}the whole trace")
         which = f"lanes: {noun} {step} {self._glyphs.dot} " if step is not None else ""
         mean = f"mean of {units.count(analysis.summary.used_steps, noun)}"
-        what_if = f"what if {self._glyphs.dot} " if analysis.assumed is not None else ""
         return Content(f"{what_if}{which}{mean}")
 
     def watch_shown(self) -> None:

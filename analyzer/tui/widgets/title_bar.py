@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
+from analyzer.page.findings.groups import each
 from analyzer.tui.answer import changes, wording
 from analyzer.tui.answer.session import Session
 from analyzer.tui.widgets.aside import Aside
@@ -83,5 +84,5 @@ class TitleBar(Horizontal):
         return Content.assemble(
             (mean, "bold"),
             *best,
-            (f" a {self._analysis.trace.steps.noun}" if noun else "", "$quiet"),
+            (f" {each(self._analysis)}" if noun else "", "$quiet"),
         )

@@ -159,6 +159,7 @@ def test_a_long_change_leaves_room_for_the_check() -> None:
         ("diff", "-x = 1   # old\n+x = 2   # new\n y\n+z = [\n+    3]", "x = 2; z = [ 3]"),
         ("python", "\nwith profile(\n    a=[1],\n) as prof:\n    pass", "with profile( a=[1], ) as prof:"),
         ("python", "x = f(1)   # once\ny = 2", "x = f(1)"),
+        ("diff", " for one in all_of_them:\n-    torch.cuda.synchronize()   # waits", "-torch.cuda.synchronize()"),
         ("diff", "-m = f(m)\n+for one in m:      # blocks\n+    one.compile()", "for one in m: one.compile()"),
         ("shell", "advisor collect   # first\nadvisor explain", "advisor collect"),
     ],

@@ -164,6 +164,7 @@ async def test_an_unusable_trace_gives_reasons_instead_of_advice_and_exit_code_4
     [
         (analyses.cpu_only, "This trace has no GPU events"),
         (analyses.no_steps, "PG001"),
+        (analyses.no_steps, "the whole trace ─╯"),
         (analyses.example, "PG002"),
         (lambda: analyses.healthy(trace=analyses.trace_info(notes=("a bare list",))), "Note: a bare list"),
     ],
