@@ -9,6 +9,7 @@ from analyzer.engine import Judged
 from analyzer.estimates import least_ns, most_ns
 from analyzer.facts import Facts
 from analyzer.finding import Figure
+from analyzer.page.words.of_steps import put
 from analyzer.units import share
 from analyzer.views.timeline import DrawnStep
 
@@ -35,7 +36,7 @@ def finding_document(
         rule=meta.code,
         name=meta.name,
         family=meta.family,
-        title=finding.title or meta.title,
+        title=put(finding.title or meta.title, "step", trains=not facts.model.infers),
         severity=item.severity.value,
         confidence=item.confidence.value,
         saving=doc.SavingDocument(

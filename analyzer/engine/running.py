@@ -117,7 +117,7 @@ def _run(
         Exception
     ) as error:  # A rule may be anybody's plug-in: whatever it raises becomes its state, and the others run.
         return RuleRun(rule, State.CRASHED, f"{_whose(rule)}{described(error)}")
-    said = [in_words(item, facts.steps.noun) for item in given]
+    said = [in_words(item, facts.steps.noun, trains=not facts.model.infers) for item in given]
     findings = tuple(item for item in said if isinstance(item, Finding))
     outcomes = [item for item in said if isinstance(item, Outcome)]
     if findings:

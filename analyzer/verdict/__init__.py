@@ -50,7 +50,7 @@ def verdict_of(
     answers = (override(case) for override in OVERRIDES)
     said = in_one_step(case, next((answer for answer in answers if answer is not None), found))
     # The sentences are written of a step; what was recorded may be a request, or the whole recording.
-    return msgspec.structs.replace(said, text=put(said.text, facts.steps.noun))
+    return msgspec.structs.replace(said, text=put(said.text, facts.steps.noun, trains=not facts.model.infers))
 
 
 def _small_op_loops_ns(facts: Facts, claims: IntervalSet) -> int:

@@ -118,7 +118,6 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         evidence=(_evidence(bound), *place.evidence(facts)),
         location=place.place(facts),
         caveats=_caveats(facts, bound) + one_long_call.caveats(facts),
-        title="Main process loads the data" if facts.steps.noun == "request" else None,
     )
 
 

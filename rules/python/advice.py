@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from analyzer.facts import Facts
 from analyzer.facts.host.stacks import CodeLine
 from analyzer.finding import Advice
 from analyzer.spans.intervals import IntervalSet
 from rules.commands import arguments_note, collect
 from rules.framework_words import scheduled_ahead
+from rules.purpose import by_purpose
 
 _BY_ITS_ENGINE = {
     "vllm": Advice(
@@ -83,6 +86,17 @@ BESIDE = Advice(
     "batch = upcoming.result()",
     "Where it prepares requests or handles answers: do that for the next batch while the model works on this one.",
 )
+
+
+def elsewhere(facts: Facts) -> tuple[Advice, ...]:
+    """Another place for what the program prepares in its loop: the loader's workers, or beside the model where none is fed so."""
+    workers = facts.input.wait.multi_process or facts.recording.collected.num_workers
+    loading = IN_ITS_WORKERS if workers else IN_WORKERS
+    if facts.recording.evaluates:
+        return (replace(loading, code=loading.code.replace("train_step(batch)", "output = model(batch)")),)
+    return by_purpose(facts, (BESIDE,), (loading,))
+
+
 # Of Keras alone it is known whether threads make the batches.
 PROCESSES = Advice(
     "diff",

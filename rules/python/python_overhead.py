@@ -76,15 +76,12 @@ from analyzer.units import count, duration, share
 from rules import adapters
 from rules.commands import collect
 from rules.place import location
-from rules.purpose import by_purpose
 from rules.python import after_reads, called, caveats, known_places, sampled
 from rules.python.advice import (
-    BESIDE,
     CLIPPED_IN_PARTS,
-    IN_ITS_WORKERS,
-    IN_WORKERS,
     PROCESSES,
     SIMULATOR,
+    elsewhere,
     in_engine,
     look,
     move,
@@ -264,21 +261,18 @@ def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advic
     if moved is None and in_update(facts, time):
         return (CLIPPED_IN_PARTS, look(facts)) if clips(facts, time) else (look(facts),)
     late = after_reads.one_step_late(facts, time)
-    workers = facts.input.wait.multi_process or facts.recording.collected.num_workers
     # What writes prepares no data: a loader's workers have no part in it.
-    elsewhere = (
-        () if _writes(facts, time, line) else by_purpose(facts, (BESIDE,), (IN_ITS_WORKERS if workers else IN_WORKERS,))
-    )
+    moving = () if _writes(facts, time, line) else elsewhere(facts)
     if moved is not None:
-        return (*called.remedy(facts, time), moved, *(() if in_update(facts, time) else (*late, *elsewhere)))
+        return (*called.remedy(facts, time), moved, *(() if in_update(facts, time) else (*late, *moving)))
     if not acts_on_values(facts, time):
-        return (look(facts), *elsewhere)
+        return (look(facts), *moving)
     through = facts.transfer.through_host.host & time
     if 2 * through.total_ns > time.total_ns:
         return (COMPUTED_ON_DEVICE, look(facts), *late)
     # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader; more often no batch is.
     often = facts.steps.noun != "recording" and facts.sync.silences(time)[0].stretches > facts.steps.count
-    return (look(facts), SIMULATOR, *late) if often else (look(facts), *late, *elsewhere, SIMULATOR)
+    return (look(facts), SIMULATOR, *late) if often else (look(facts), *late, *moving, SIMULATOR)
 
 
 def _writes(facts: Facts, time: IntervalSet, line: SampledLine | None) -> bool:

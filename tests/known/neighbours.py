@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from analyzer.facts import Facts
 from building.builders import TraceBuilder
 from building.clocked import Clocked
 from known.sayings import Saying, explained, found
 from known.scenarios import tests_of
+from programs.evaluating import passes
 from programs.generation import prompted
 from stories.models import NVJET
 
@@ -121,6 +123,11 @@ def _copied(read: str) -> bool:
     return one is not None and '`.to("cpu")`' in one.why and ".item()" not in one.fix[0].code
 
 
+def _noun(**what: Any) -> str:
+    """What a pass of a program that trains nothing is called."""
+    return Facts(passes(**what).trace()).steps.noun
+
+
 def _moves(*, beside: bool) -> TraceBuilder:
     """Batches of 5 ms a step, in front of 4.9 ms of kernels, or beside those of the step before."""
     builder = TraceBuilder()
@@ -160,6 +167,10 @@ NEIGHBOURS = (
     _said("fused, but not for the table", "a head is tied to it", False, lambda: _sparse(tied=True)),
     _said("a copy is read, no item", "`.to(\"cpu\")`", True, lambda: _copied("aten::copy_")),
     _said("a copy is read, no item", "`.item()`", False, lambda: _copied("aten::item")),
+    _said("it answers requests", "nothing is named", True, lambda: _noun(name="batch") == "request"),
+    _said("it answers requests", "it checks what comes", True, lambda: _noun(name="batch", checks="validate") == "request"),
+    _said("it answers requests", "a loader", False, lambda: _noun(loader=True) == "request"),
+    _said("it answers requests", "passes in `evaluate`", False, lambda: _noun(name="batch", function="evaluate") == "request"),
     _said("copies wait in front of kernels", "5 ms before 5", True, lambda: _fires("XF002", _moves(beside=False))),
     _said("copies wait in front of kernels", "5 ms beside 10", False, lambda: _fires("XF002", _moves(beside=True))),
 )  # fmt: skip

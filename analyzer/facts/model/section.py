@@ -128,5 +128,5 @@ class ModelFacts(Section):
 
     @property
     def may_serve(self) -> bool:
-        """Whether nothing tells training from a server, whose idle time may be waiting for requests: no marks, no training."""
-        return not self._steps.marked and not self._recording.trains
+        """Whether it may be a server, whose idle time may be waiting for requests: no marks, no training, no evaluation."""
+        return not self._steps.marked and not self._recording.trains and not self._recording.evaluates

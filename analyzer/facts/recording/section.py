@@ -10,7 +10,7 @@ from analyzer.facts.recording.frameworks import Frameworks, frameworks
 from analyzer.facts.recording.line_samples import LineSamples, StepLine, step_line, training_lines
 from analyzer.facts.recording.privacy import Privacy, privacy
 from analyzer.facts.recording.run_course import RunCourse, run_course
-from analyzer.facts.recording.training import serves, trains
+from analyzer.facts.recording.training import evaluates, serves, trains
 from analyzer.facts.recording.versions import Version, Versions, cuda_runtime, versions
 from analyzer.facts.section import Section
 
@@ -115,6 +115,11 @@ class RecordingFacts(Section):
     def trains(self) -> bool:
         """Whether the trace shows training (see `training.trains`), or the collector saw the program's optimizer."""
         return self.collected.parameters is not None or trains(self.trace)
+
+    @fact
+    def evaluates(self) -> bool:
+        """Whether a model is run over a data set; see `training.evaluates`."""
+        return not self.trains and evaluates(self.trace)
 
     @fact
     def may_train(self) -> bool:

@@ -1,4 +1,4 @@
-"""Whether a trace shows training, or serving: a forward pass alone is what a server leaves, a validation pass and a benchmark."""
+"""Whether a trace shows training, serving or an evaluation: forward passes alone may be a server's, or half of a training step."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import re
 
 from analyzer.facts.recording.engines import serving_engine
 from analyzer.facts.recording.said_passes import said_passes
-from analyzer.spans.labels import distinct_texts, is_any
+from analyzer.spans.grouping import chosen
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import distinct_texts, is_any, matching
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
@@ -45,6 +47,16 @@ _GENERATES = re.compile(
     r"(?:.*[/\\])?(?:transformers[/\\]generation|tensorrt_llm|text_generation_server|lmdeploy)[/\\]"
 )
 
+# What programs call passes over a data set, as ranges and as functions of their own: `validate`, `evaluate_model`, `val_epoch`.
+_EVALUATION = re.compile(
+    r"(?:.*\.py\(\d+\): |.*\.)?_?(?:run_|do_)?(?:validate|validation|evaluate|evaluation|eval|val|test)"
+    r"(?:_(?:one|epoch|step|loop|batch|model|set|dataset|iter(?:ation)?|round))*(?:[ _#:]*\d+)?$",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(r"request", re.IGNORECASE)
+# Functions that look at arguments, or at a request, are called so as well: they run no model.
+_MOST_OPS = 0.5
+
 
 def trains(trace: Trace) -> bool:
     """Whether gradients are made or used: by an optimizer, a backward pass, or a wrapper of the model that reduces them.
@@ -76,3 +88,25 @@ def serves(trace: Trace) -> bool:
             _OF_SERVING.match(name) for frame in (trace.ops, trace.kernels) for name in distinct_texts(frame["name"])
         )
     )
+
+
+def evaluates(trace: Trace) -> bool:
+    """Whether a model that trains nothing is run over a data set: batches come from a loader, or a range or function says so.
+
+    Where ranges are called requests a loader may prepare those.
+    """
+    ranges = trace.annotations
+    if serves(trace) or any(_REQUEST.search(name) for name in distinct_texts(ranges["name"])):
+        return False
+    return bool(is_any(ranges["kind"], "loader").any()) or _called_evaluation(trace)
+
+
+def _called_evaluation(trace: Trace) -> bool:
+    """Whether most ops run inside what is called an evaluation."""
+    ops = trace.ops["start_ns"].to_numpy()
+    named = [
+        chosen(frame, matching(frame["name"], lambda name: _EVALUATION.match(name) is not None))
+        for frame in (trace.annotations, trace.python)
+    ]
+    calls = IntervalSet.union(IntervalSet.of_rows(frame) for frame in named if len(frame))
+    return bool(len(ops)) and bool(calls) and float(calls.contains(ops).mean()) > _MOST_OPS

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.recording.said_passes import said_passes
-from analyzer.facts.recording.training import trains
+from analyzer.facts.recording.training import evaluates, trains
 from analyzer.facts.steps.kernel_periods import kernel_steps
 from analyzer.facts.steps.optimizer_turns import ends_of_rounds, outermost_steps
 from analyzer.facts.steps.tiling_ranges import MIN_REPETITIONS, VARYING, called, cross, tiling_ranges
@@ -71,7 +71,7 @@ def infer_steps(trace: Trace, launched: pd.DataFrame) -> InferredSteps | None:
         trace: A trace without ProfilerStep marks.
         launched: From `launches.launches`.
     """
-    requests = not trains(trace)
+    requests = not trains(trace) and not evaluates(trace)
     ranges = _from_ranges(trace, _ITERATION_RANGES, requests=requests)
     optimizer = _from_optimizer(trace)
     if ranges and optimizer and len(ranges.start_ns) >= _PARTS * len(optimizer.start_ns):

@@ -21,9 +21,11 @@ _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\bmean step\b"), "whole recording"),
     (re.compile(r"(?<!\bas )\ba step\b(?! later)"), "in all"),
 )
-# What serves requests does not train: the same sentences of the program.
+# What serves requests does not train, nor does an evaluation: the same sentences of the program.
 _NO_TRAINING: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\btraining (process|thread)\b"), r"main \1"),
+    (re.compile(r"\bTraining (process|thread)\b"), r"Main \1"),
+    (re.compile(r"\b(keeps|pauses) training\b"), r"\1 the program"),
     (re.compile(r"\btraining (waits)\b"), r"the program \1"),
     (re.compile(r"\bTraining (waits)\b"), r"The program \1"),
     (re.compile(r"\b(beside|with) training\b"), r"\1 the program"),
@@ -39,11 +41,20 @@ _ANY_STEP = re.compile(r"\b[Ss]teps?\b")
 _CODE = re.compile(r"(`[^`]*`)")
 
 
-def put(text: str, noun: Noun) -> str:
-    """A sentence on the used steps, in the trace's words."""
-    if noun == "step":
+def put(text: str, noun: Noun, *, trains: bool = True) -> str:
+    """A sentence on the used steps, in the trace's words.
+
+    Args:
+        text: Of a program that trains, step by step.
+        noun: What the steps are.
+        trains: Whether the program may train in steps; what answers requests does not.
+    """
+    if noun == "step" and trains:
         return text
-    return "".join(part if part.startswith("`") else _plain(part, noun) for part in _CODE.split(text))
+    without = noun == "request" or not trains
+    return "".join(
+        part if part.startswith("`") else _plain(part, noun, without_training=without) for part in _CODE.split(text)
+    )
 
 
 def label(text: str, noun: Noun) -> str:
@@ -55,10 +66,10 @@ def label(text: str, noun: Noun) -> str:
     return _ANY_STEP.sub(_of_request, text) if noun == "request" else text
 
 
-def _plain(text: str, noun: Noun) -> str:
-    for pattern, whole in _PHRASES:
+def _plain(text: str, noun: Noun, *, without_training: bool) -> str:
+    for pattern, whole in _PHRASES if noun != "step" else ():
         text = pattern.sub(whole if noun == "recording" else _of_request, text)
-    for pattern, instead in _NO_TRAINING if noun == "request" else ():
+    for pattern, instead in _NO_TRAINING if without_training else ():
         text = pattern.sub(instead, text)
     return text
 

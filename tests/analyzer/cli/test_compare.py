@@ -93,7 +93,7 @@ def test_a_baseline_stands_for_before(
     assert "main: 1 run, 24 steps, mean 10 ms" in capsys.readouterr().out
     report = (tmp_path / "report.md").read_text()
     assert report.splitlines()[1] == "### 10 ms -> 6.0 ms a step (mean of 24 and 24 steps)"
-    assert "`DL001 Data loader keeps training waiting`" in report
+    assert "`DL001 Data loader keeps the program waiting`" in report
 
 
 @pytest.mark.parametrize("arguments", [[], ["one.json"], ["a.json", "b.json", "c.json"]])

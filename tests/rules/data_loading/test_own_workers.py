@@ -39,9 +39,9 @@ def test_the_training_thread_makes_no_batch_where_others_do(own: dict[str, Any] 
 
 
 def test_who_makes_them_is_said() -> None:
-    assert run(SINGLE_PROCESS, world(THREADS)).reason == "batches come from 2 threads of the training process"
+    assert run(SINGLE_PROCESS, world(THREADS)).reason == "batches come from 2 threads of the main process"
     assert run(SINGLE_PROCESS, world(PROCESSES)).reason == "batches come from 2 worker processes of the framework's own"
-    assert "which takes what 2 threads of the training process make" in judged(INPUT_BOUND, world(THREADS)).finding.why
+    assert "which takes what 2 threads of the main process make" in judged(INPUT_BOUND, world(THREADS)).finding.why
 
 
 @pytest.mark.parametrize("rule", [SMALL_SAMPLES, TOO_FEW_CORES])

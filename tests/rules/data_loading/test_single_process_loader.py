@@ -40,7 +40,7 @@ def test_fires_with_the_idle_time_as_bound() -> None:
     assert found.confidence is Confidence.HIGH
     assert found.finding.steps_seen == 3
     assert found.finding.why == (
-        "The training thread spends 40 ms of each 100 ms step (40 %) making batches itself: `num_workers=0`. "
+        "The main thread spends 40 ms of each 100 ms step (40 %) making batches itself: `num_workers=0`. "
         "For 40 ms of it the GPU idles."
     )
 

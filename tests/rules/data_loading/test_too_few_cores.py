@@ -33,7 +33,7 @@ def test_fires_with_the_idle_time_as_bound() -> None:
     assert found.ns_per_step == 60_000_000
     assert found.confidence is Confidence.HIGH
     assert found.finding.why == (
-        "A batch costs about 60 ms of one core. 1 core beside training can make one every 60 ms at best, "
+        "A batch costs about 60 ms of one core. 1 core beside the program can make one every 60 ms at best, "
         "but the rest of the step takes only 20 ms: 75 % of the step is waiting."
     )
     assert any("decode_jpeg" in item.code for item in found.finding.fix)

@@ -27,7 +27,7 @@ def test_fires_without_a_bound() -> None:
     found = judged(RULE, world())
     assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
     assert found.finding.why == (
-        "8 workers and the training process share 4 cores, and still each step waits 10 ms (10 %) for a batch."
+        "8 workers and the main process share 4 cores, and still each step waits 10 ms (10 %) for a batch."
     )
     assert "+    num_workers=3" in found.finding.fix[0].code
 
