@@ -43,13 +43,14 @@ def idle_behind(facts: Facts, *reasons: str) -> IntervalSet:
     """Device-idle time in which the host does what it would have done while it waited, had it not waited.
 
     The host stands in a call while the device computes what is queued. When the device is done nothing is queued behind it, and it
-    idles while the host goes on. Of that as much counts as the host waited, up to its next wait for another reason.
+    idles while the host goes on. Of that as much counts as the host waited, up to its next wait for another reason. What a profiler
+    does is not the program's, and what others hand over comes when it comes.
 
     Args:
         facts: The measurements.
         reasons: Of the calls.
     """
-    own = facts.time.waterfall.owned(*_OWN_WORK)
+    own = facts.time.waterfall.owned(*_OWN_WORK) - facts.host.profiler_calls - facts.time.waiting_for_work
     return facts.sync.removable(*reasons) & (own | facts.sync.waits.owned(*reasons))
 
 

@@ -128,6 +128,18 @@ def _noun(**what: Any) -> str:
     return Facts(passes(**what).trace()).steps.noun
 
 
+def _late(function: str) -> bool:
+    """Whether a read is blamed for idle time behind it, in which the host is in a function."""
+    world = Clocked()
+    for _ in world.steps(6):
+        with world.stack("train.py(20): main", function):
+            world.idle(900)
+        for _ in range(8):
+            world.kernel_of("aten::mm", NVJET, 500)
+        world.read_value()
+    return found("SY001", world) is not None
+
+
 def _moves(*, beside: bool) -> TraceBuilder:
     """Batches of 5 ms a step, in front of 4.9 ms of kernels, or beside those of the step before."""
     builder = TraceBuilder()
@@ -167,6 +179,8 @@ NEIGHBOURS = (
     _said("fused, but not for the table", "a head is tied to it", False, lambda: _sparse(tied=True)),
     _said("a copy is read, no item", "`.to(\"cpu\")`", True, lambda: _copied("aten::copy_")),
     _said("a copy is read, no item", "`.item()`", False, lambda: _copied("aten::item")),
+    _said("the host was late by a read", "its own code behind", True, lambda: _late("train.py(40): step")),
+    _said("the host was late by a read", "a profiler behind", False, lambda: _late("torch/profiler/profiler.py(700): step")),
     _said("it answers requests", "nothing is named", True, lambda: _noun(name="batch") == "request"),
     _said("it answers requests", "it checks what comes", True, lambda: _noun(name="batch", checks="validate") == "request"),
     _said("it answers requests", "a loader", False, lambda: _noun(loader=True) == "request"),

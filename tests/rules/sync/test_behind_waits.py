@@ -21,7 +21,7 @@ def world(kind: str = "scalar", *, refill: str = "small ops", kernels: float = 4
 
     Args:
         kind: What waits.
-        refill: What the host does first in a step, for about 0.9 ms: small ops, waiting for a batch, or nothing that was recorded.
+        refill: What the host does first in a step, for 0.9 ms: small ops, waiting for a batch, a function, or nothing that is seen.
         kernels: Of the small ops, microseconds.
         waits: Whether the host waits at all.
     """
@@ -30,6 +30,10 @@ def world(kind: str = "scalar", *, refill: str = "small ops", kernels: float = 4
         if refill == "small ops":
             for _ in range(30):
                 built.kernel_of("aten::add", ADD, kernels, host=28)
+        elif refill.endswith("): step"):
+            with built.stack("train.py(20): main", refill):
+                built.idle(900)
+            built.kernel_of("aten::add", ADD, kernels)
         elif refill == "nothing seen":
             built.idle(900)
             built.kernel_of("aten::add", ADD, kernels)
@@ -54,6 +58,14 @@ def test_what_the_host_does_late_is_told(kind: str) -> None:
     # 29 launches of 29 us less kernels of 4 us, in all steps but the first; and up to 80 us until the first of them.
     late = 29 * 25_000 * 5 / 6
     assert 0.95 * late < found.ns_per_step < 1.05 * late + 80_000
+
+
+@pytest.mark.parametrize("kind", RULES)
+@pytest.mark.parametrize(
+    ("function", "state"), [("train.py(40): step", State.FIRED), ("torch/profiler/profiler.py(700): step", State.CLEAR)]
+)
+def test_what_a_profiler_does_behind_a_wait_is_no_loss(kind: str, function: str, state: State) -> None:
+    assert run(RULES[kind], world(kind, refill=function)).state is state
 
 
 @pytest.mark.parametrize("kind", RULES)
