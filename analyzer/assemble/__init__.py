@@ -20,6 +20,7 @@ from analyzer.engine.what_if import what_if
 from analyzer.facts import Facts
 from analyzer.facts.recording.recorded_totals import recorded_totals
 from analyzer.hardware.document import hardware
+from analyzer.page.words.of_steps import put
 from analyzer.views.timeline import DrawnStep, representative_step, slowest_step
 
 DISTRIBUTION = "trace-advisor"
@@ -72,7 +73,7 @@ def assemble(
         ),
         summary=summary(facts, trust, runs, shown, representative),
         findings=tuple(one for one in documents if one is not None),
-        checks=tuple(_check(run) for run in runs),
+        checks=tuple(_check(run, trains=not facts.model.infers) for run in runs),
         steps=step_rows(facts, representative),
         timeline=facts.attempt("timeline", lambda: timeline(facts, representative), timeline(facts, None)),
         slowest=facts.attempt("slowest step", lambda: _slowest(facts), None),
@@ -128,12 +129,12 @@ def _totals(facts: Facts) -> tuple[doc.Total, ...]:
     return tuple(doc.Total(**msgspec.structs.asdict(total)) for total in recorded_totals(facts.trace))
 
 
-def _check(run: RuleRun) -> doc.CheckDocument:
+def _check(run: RuleRun, *, trains: bool) -> doc.CheckDocument:
     meta = run.rule.meta
     return doc.CheckDocument(
         rule=meta.code,
         name=meta.name,
-        title=meta.title,
+        title=put(meta.title, "step", trains=trains),
         family=meta.family,
         state=run.state.value,
         reason=run.reason,

@@ -74,7 +74,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the symptom PG001 exists."""
     # In an engine's loop there is no place for a mark.
     served = facts.recording.serving_engine is not None
-    marked = f"{count(len(facts.steps.frame), 'step is', 'steps are')} {'told by ranges of the engine' if served else 'marked'}"
+    steps, noun = facts.steps, facts.steps.noun
+    how = "told by ranges of the engine" if served else "marked"
+    marked = f"{count(len(steps.frame), f'{noun} is', f'{noun}s are')} {how}"
     yield from report(facts, META.code, marked, () if served else (scheduled(facts),))
 
 

@@ -67,7 +67,7 @@ META = RuleMeta(
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the symptom PG006 exists."""
     yield from report(
-        facts, META.code, f"{count(len(facts.steps.frame), 'step')} found, none left out", (scheduled(facts),)
+        facts, META.code, f"{count(len(facts.steps.frame), facts.steps.noun)} found, none left out", (scheduled(facts),)
     )
 
 

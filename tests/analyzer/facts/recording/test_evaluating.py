@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from analyzer.facts import Facts
+from analyzer.report.style import Style
+from analyzer.report.text import modules
 from known.sayings import explained
 from programs.evaluating import passes
 
@@ -73,3 +75,14 @@ def test_what_trains_waits_in_training() -> None:
     world = passes(loader=True)
     world.zero_grad(world.now, 5)
     assert any(one.title == "Data loader keeps training waiting" for one in explained(world).findings)
+
+
+def test_checks_and_tables_speak_of_requests() -> None:
+    """Not of steps, nor of training, where a program answers requests."""
+    analysis = explained(passes(name="request"))
+    said = {check.rule: check for check in analysis.checks}
+    assert said["PG006"].reason.startswith("8 requests found")
+    assert said["PY004"].title == "Garbage collector pauses the program"
+    text = "\n".join(modules.lines(analysis, Style()))
+    assert "time a request" in text
+    assert "time a step" not in text
