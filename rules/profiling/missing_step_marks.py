@@ -41,7 +41,8 @@ with profile(schedule=schedule(wait=5, warmup=2, active=6, repeat=1)) as prof:
 None: the program does not become faster, the advice becomes reliable.
 
 ## When it is wrong
-A recording of inference has no training steps; mark requests the same way.
+A recording of inference has no training steps; mark requests the same way. Batches of a loader are no requests, nor are passes
+inside what is called `validate` or `evaluate`: those are steps of an evaluation. Such steps beside some that train are left out.
 
 ## Thresholds
 None to set: a mark is there or not.

@@ -13,7 +13,7 @@ from building.builders import TraceBuilder
 from building.clocked import Clocked
 from known.sayings import Saying, explained, found
 from known.scenarios import tests_of
-from programs.evaluating import passes
+from programs.evaluating import passes, turns
 from programs.generation import prompted
 from stories.models import NVJET
 
@@ -140,6 +140,11 @@ def _late(function: str) -> bool:
     return found("SY001", world) is not None
 
 
+def _used(kinds: str, **how: Any) -> int:
+    """How many marked steps figures are made from, of those that train and those that only run the model."""
+    return Facts(turns(kinds, marks=True, **how).trace()).steps.count
+
+
 def _moves(*, beside: bool) -> TraceBuilder:
     """Batches of 5 ms a step, in front of 4.9 ms of kernels, or beside those of the step before."""
     builder = TraceBuilder()
@@ -181,6 +186,8 @@ NEIGHBOURS = (
     _said("a copy is read, no item", "`.item()`", False, lambda: _copied("aten::item")),
     _said("the host was late by a read", "its own code behind", True, lambda: _late("train.py(40): step")),
     _said("the host was late by a read", "a profiler behind", False, lambda: _late("torch/profiler/profiler.py(700): step")),
+    _said("figures are of training alone", "an evaluation behind it", True, lambda: _used("tttttteeeeeeeeee") == 6),
+    _said("figures are of training alone", "rollouts behind it", False, lambda: _used("tttttteeeeeeeeee", loader=False) == 6),
     _said("it answers requests", "nothing is named", True, lambda: _noun(name="batch") == "request"),
     _said("it answers requests", "it checks what comes", True, lambda: _noun(name="batch", checks="validate") == "request"),
     _said("it answers requests", "a loader", False, lambda: _noun(loader=True) == "request"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from building.clocked import Clocked
-from stories.models import layers
+from stories.models import FUSED_ADAM, layers, layers_back
 
 
 def passes(
@@ -41,4 +41,32 @@ def passes(
                 world.copied("HtoD", 4 << 20)
                 layers(world, 6)
                 world.read_value()
+    return world
+
+
+def turns(kinds: str, *, loader: bool = True, replayed: bool = False, marks: bool = False) -> Clocked:
+    """Iterations one after the other: `t` trains for 24 ms, `e` runs the model forward for 10, `a` trains without an update.
+
+    Args:
+        kinds: A letter for each.
+        loader: Whether those that only run the model draw batches.
+        replayed: Whether those are whole steps that a graph replays.
+        marks: Whether steps are marked.
+    """
+    world = Clocked(marks=marks)
+    for number, kind in enumerate(kinds):
+        with world.marked(number):
+            if loader or kind != "e":
+                world.load(3_000, workers=2)
+            if kind == "e" and replayed:
+                world.graph([("gemm", 7_000)])
+            else:
+                layers(world, 4)
+            if kind != "e":
+                layers_back(world, 4)
+            if kind == "t":
+                begin = world.now
+                world.kernel_of("aten::_fused_adamw_", FUSED_ADAM, 300)
+                world.optimizer(begin, world.now - begin, "AdamW")
+            world.read_value()
     return world

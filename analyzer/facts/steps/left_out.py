@@ -1,4 +1,4 @@
-"""Why a step is left out of the figures: empty, cut off, faulty, warming up, or not asked for."""
+"""Why a step is left out of the figures: empty, cut off, faulty, warming up, of another loop, or not asked for."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.recording.said_passes import said_passes
+from analyzer.facts.steps.evaluations import evaluations
 from analyzer.facts.steps.faults import began_inside, faults
 from analyzer.facts.steps.start_up import start_up_ns
 from analyzer.spans.arrays import Int64Array
@@ -49,7 +50,7 @@ def left_out(
         if reasons[index] is not None or events[index] >= TRAILING_DEVICE_SHARE * events[index - 1]:
             break
         reasons[index] = f"cut off: {events[index]} device events against {events[index - 1]} in the step before"
-    for index, fault in faults(trace, launches, start, end).items():
+    for index, fault in (*faults(trace, launches, start, end).items(), *evaluations(trace, start, end).items()):
         reasons[index] = reasons[index] or fault
     sound = np.array([index for index in range(1, count) if reasons[index] is None], dtype=np.int64)
     if reasons[0] is None and len(sound):

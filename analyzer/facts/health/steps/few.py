@@ -10,6 +10,7 @@ import pandas as pd
 from analyzer.facts.health.complete.repairs import FEWER_STEPS, WHOLE_FILE, is_cut, more_steps, recorded_later
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.recording.engines import serving_engine
+from analyzer.facts.steps.evaluations import OF_EVALUATION
 from analyzer.facts.steps.faults import BEGUN_BEFORE, LOST, PARTIAL, SPIN
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.columns import present
@@ -112,6 +113,15 @@ def _left_out(trace: Trace, steps: Steps, compiling: IntervalSet) -> Iterator[Sy
             _named(steps.noun, spoilt),
             WHOLE_FILE if is_cut(trace) else FEWER_STEPS,
             len(spoilt),
+        )
+    evaluating = left_out[left_out["reason"].str.startswith(OF_EVALUATION)]
+    if len(evaluating):
+        yield Symptom(
+            "PG006",
+            Gravity.NOTE,
+            f"{count(len(evaluating), steps.noun)} are left out as {evaluating['reason'].iloc[0]}.",
+            "record the evaluation by itself to judge it, or choose its steps with --steps",
+            len(evaluating),
         )
     odd = left_out[left_out["reason"].str.startswith(("first step", "cut off", "empty", SPIN, BEGUN_BEFORE))]
     if len(odd):
