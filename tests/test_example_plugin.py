@@ -182,6 +182,39 @@ def test_nobody_waits_for_threads_that_one_leaves(tmp_path: Path) -> None:
     assert {one["state"] for one in _checks(tmp_path) if one["rule"] == "TM001"} == {"clear"}
 
 
+ENDS_LATER = """
+import os, threading, time
+from analyzer.finding import clear
+
+def later():
+    time.sleep(0.05)
+    os._exit(0)
+
+def check(facts, limits):
+    threading.Thread(target=later, daemon=True).start()
+    yield clear("fine")
+
+def slow(facts, limits):
+    time.sleep(1)
+    yield clear("fine")
+
+RULES = (
+    Rule(RuleMeta('TM001', 'n', 'sync', 't'), check, 'page'),
+    Rule(RuleMeta('TM002', 'm', 'sync', 't'), slow, 'page'),
+)
+"""
+
+
+def test_a_thread_that_one_leaves_does_not_end_the_program(tmp_path: Path) -> None:
+    trace(tmp_path)
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "team_rules.py").write_text(ENDS + ENDS_LATER)
+    done = advisor(tmp_path, "explain", "trace.json", "-o", "report.json")
+    assert done.returncode == 0, done.stderr
+    states = {one["rule"]: one["state"] for one in _checks(tmp_path)}
+    assert (states["TM001"], states["TM002"]) == ("clear", "clear")
+
+
 def test_a_gate_is_not_passed_where_the_check_that_would_fail_it_crashed(tmp_path: Path) -> None:
     trace(tmp_path)
     (tmp_path / "site").mkdir()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
 _threads: set[threading.Thread] = set()
 _processes: set[BaseProcess] = set()
+_leave, _PROCESS = os._exit, os.getpid()
 
 
 @contextmanager
@@ -22,8 +24,18 @@ def watched() -> Iterator[None]:
     try:
         yield
     finally:
-        _threads.update(set(threading.enumerate()) - threads)
+        begun = set(threading.enumerate()) - threads
+        _threads.update(begun)
+        if begun:
+            os._exit = _stay
         _processes.update(_children() - processes)
+
+
+def _stay(status: int) -> NoReturn:
+    """`os._exit` from now on: of a thread that was left behind it ends that thread, or a gate would be green before it is asked."""
+    if threading.current_thread() in _threads and os.getpid() == _PROCESS:
+        sys.exit(status)
+    _leave(status)
 
 
 def are_there() -> bool:
