@@ -9,8 +9,19 @@ from __future__ import annotations
 
 import msgspec
 
+from analyzer.facts import Facts
+from analyzer.facts.isolation import attempt
 from analyzer.finding import Advice, Bar, Bars, Column, Evidence, Finding, Outcome, Table
 from analyzer.page.words.of_steps import Noun, put
+
+
+def trains(facts: Facts) -> bool:
+    """Whether words of training fit what was recorded; they stay where that cannot be told.
+
+    Args:
+        facts: The measurements.
+    """
+    return not attempt(lambda: facts.model.infers, instead=False)
 
 
 def in_words(said: Finding | Outcome, noun: Noun, *, trains: bool = True) -> Finding | Outcome:

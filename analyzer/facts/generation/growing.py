@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 import numpy as np
+import pandas as pd
 
 from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.facts.steps.find import Steps
@@ -77,7 +78,7 @@ def growing(trace: Trace, steps: Steps) -> Growing:
     """
     ops = trace.ops
     start = ops["start_ns"].to_numpy()
-    rows = np.flatnonzero(is_any(ops["name"], _LOOKUP) & steps.host_window.contains(start))
+    rows = _outermost(ops, np.flatnonzero(is_any(ops["name"], _LOOKUP) & steps.host_window.contains(start)))
     codes = codes_of(ops["input_dims"])[rows]
     if not len(rows) or not (codes >= 0).any():
         return Growing(len(rows), shapes=False)
@@ -89,6 +90,15 @@ def growing(trace: Trace, steps: Steps) -> Growing:
         if found is not None and found.took_ns.sum() > best.took_ns.sum():
             best = msgspec.structs.replace(found, lookups=len(rows))
     return best
+
+
+def _outermost(ops: pd.DataFrame, rows: Int64Array) -> Int64Array:
+    """The rows of ops in no other of them, by thread and start: torch 1.8 writes each op twice, one in the other."""
+    start, end, thread = (ops[name].to_numpy()[rows] for name in ("start_ns", "end_ns", "thread"))
+    order = np.lexsort((-end, start, thread))
+    start, end, thread = start[order], end[order], thread[order]
+    inside = (thread[1:] == thread[:-1]) & (end[1:] <= end[:-1]) & (start[1:] >= start[:-1])
+    return rows[order[np.append(True, ~inside)]] if len(rows) else rows
 
 
 class _Products:

@@ -46,16 +46,14 @@ def page(builder: TraceBuilder, folder) -> str:
 
 def test_a_page_holds_every_operator_every_kernel_and_memory(tmp_path):
     text = page(world(), tmp_path)
-    assert {"Every operator, per step", "Every kernel, per step", "What allocates on GPU 0, per step"} <= set(
-        captions(text)
-    )
+    assert {"Every operator, a step", "Every kernel, a step", "What allocates on GPU 0, a step"} <= set(captions(text))
     assert "GPU 0: up to 4.0 MiB allocated in step 0; counted from the first event" in text
 
 
 def test_without_a_device_there_are_no_kernels_and_without_memory_events_no_curve(tmp_path):
     text = page(world(device=None, memory=False), tmp_path)
-    assert "Every operator, per step" in captions(text)
-    assert "Every kernel, per step" not in captions(text)
+    assert "Every operator, a step" in captions(text)
+    assert "Every kernel, a step" not in captions(text)
     assert 'id="memory"' not in text
 
 
@@ -72,7 +70,7 @@ def test_names_of_the_trace_are_cleaned_unless_all_may_be_seen(tmp_path):
 def test_a_column_in_which_nothing_is_known_is_left_out(tmp_path):
     # No name of a kernel says whether it used tensor cores.
     text = page(world(), tmp_path)
-    kernels = text.partition("Every kernel, per step</caption>")[2].partition("</thead>")[0]
+    kernels = text.partition("Every kernel, a step</caption>")[2].partition("</thead>")[0]
     assert "Calls" in kernels
     assert "Tensor cores" not in kernels
 

@@ -240,7 +240,8 @@ def test_python_calls_are_kept_with_broken_ids() -> None:
 
 def test_long_and_binary_names_are_kept() -> None:
     builder = TraceBuilder(device=None)
-    names = ["x" * 100_000, "<script>alert(1)</script> & [red]", "\u202e\u0000\u0007", ""]
+    # Longer ones are shown by their ends: `test_hostile.py`.
+    names = ["x" * 8_000, "<script>alert(1)</script> & [red]", "\u202e\u0000\u0007", ""]
     for at, name in enumerate(names):
         builder.op(name, at, 1)
     assert builder.trace().ops["name"].astype(str).tolist() == names
