@@ -22,8 +22,9 @@ def kernel_table(facts: Facts, rows: BoolArray, title: str) -> Table:
     found: dict[str, tuple[int, int]] = {}
     for name, number, total in facts.kernels.named.longest(rows):
         # Instances of one template may differ in the size of their blocks alone.
-        calls, time = found.get(short(name)[:_NAME_LENGTH], (0, 0))
-        found[short(name)[:_NAME_LENGTH]] = (calls + number, time + total)
+        shown = short(name)[:_NAME_LENGTH]
+        calls, time = found.get(shown, (0, 0))
+        found[shown] = (calls + number, time + total)
     return Table(
         title,
         (Column("kernel", "text"), Column("calls a step", "count"), Column("time a step", "ns")),

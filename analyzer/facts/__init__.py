@@ -101,7 +101,7 @@ class Facts(Section):
     @cached_property
     def generation(self) -> GenerationFacts:
         """Passes of a model that generates text token by token."""
-        return GenerationFacts(self.recording, self.device, self.steps, self.time, self.kernels)
+        return GenerationFacts(self.recording, self.device, self.steps, self.host, self.time, self.kernels)
 
     @cached_property
     def loops(self) -> LoopFacts:

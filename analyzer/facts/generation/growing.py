@@ -13,13 +13,12 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
-from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
-from traces.trace import Trace
 
 _LOOKUP = "aten::embedding"
 _PRODUCTS = ("aten::linear", "aten::matmul", "aten::addmm", "aten::mm")
@@ -37,7 +36,6 @@ class Growing(msgspec.Struct, frozen=True, eq=False):
         shapes: Whether it is recorded of how many.
         spans: From each run's lookup to the next one's.
         tokens: Tokens of a text in each run, shape (runs,).
-        texts: Texts that are read at once.
         took_ns: How long each run takes, shape (runs,).
         longer_ns: How much longer a run takes for one token more, of each two runs half a text apart, shape (pairs,); some may be
             negative: neighbours differ by noise.
@@ -47,7 +45,6 @@ class Growing(msgspec.Struct, frozen=True, eq=False):
     shapes: bool
     spans: IntervalSet = EMPTY
     tokens: Int64Array = msgspec.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    texts: int = 0
     took_ns: Int64Array = msgspec.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     longer_ns: FloatArray = msgspec.field(default_factory=lambda: np.zeros(0))
 
@@ -59,53 +56,56 @@ class Growing(msgspec.Struct, frozen=True, eq=False):
     @property
     def again_ratio(self) -> float:
         """Share of all tokens that were read before, weighed by how long their run takes."""
-        return float((self.took_ns * (1 - 1 / self.tokens)).sum() / max(self.took_ns.sum(), 1))
+        return float(self._shares_ns.sum() / max(self.took_ns.sum(), 1))
 
     @property
     def again_ns(self) -> int:
         """What the tokens take that were read before, as far as runs get longer by them; no more than their share of a run."""
-        before = self.tokens - 1
-        longer = np.minimum(self.token_ns * before, self.took_ns * (before / np.maximum(self.tokens, 1)))
+        longer = np.minimum(self.token_ns * (self.tokens - 1), self._shares_ns)
         return int(np.maximum(longer, 0.0).sum())
 
+    @property
+    def _shares_ns(self) -> FloatArray:
+        """The share of each run that falls to tokens read before, if all take as long, shape (runs,)."""
+        result: FloatArray = self.took_ns * (1 - 1 / np.maximum(self.tokens, 1))
+        return result
 
-def growing(trace: Trace, steps: Steps) -> Growing:
+
+def growing(host: HostFacts, steps: Steps) -> Growing:
     """Finds the text that grows for the longest.
 
     Args:
-        trace: The trace.
+        host: Ops.
         steps: The steps.
     """
-    ops = trace.ops
+    ops = host.ops.ops
     start = ops["start_ns"].to_numpy()
-    rows = _outermost(ops, np.flatnonzero(is_any(ops["name"], _LOOKUP) & steps.host_window.contains(start)))
+    # Torch 1.8 writes each op twice, one in the other.
+    lookups = host.ops.outermost(host.ops.named(_LOOKUP.__eq__)) & steps.host_window.contains(start)
+    rows = np.flatnonzero(lookups)
     codes = codes_of(ops["input_dims"])[rows]
-    if not len(rows) or not (codes >= 0).any():
+    if not (codes >= 0).any():
         return Growing(len(rows), shapes=False)
     shapes = [tensor_dims(text) for text in distinct_texts(ops["input_dims"])]
-    products = _Products(trace, shapes)
+    products = _Products(ops, shapes)
+    by_table: dict[tuple[int, tuple[int, ...]], list[tuple[int, int, int]]] = {}
+    for at, code, thread in zip(
+        start[rows].tolist(), codes.tolist(), ops["thread"].to_numpy()[rows].tolist(), strict=True
+    ):
+        said = shapes[code] if code >= 0 else []
+        by_table.setdefault((thread, tuple(said[0]) if said else ()), []).append((at, *_read(said)))
     best = Growing(len(rows), shapes=True)
-    for one in rows_by(_keys(codes, shapes, ops["thread"].to_numpy()[rows])).values():
-        found = _of_one_table(rows[one], [_read(shapes[code]) for code in codes[one].tolist()], start, products)
+    for read in by_table.values():
+        found = _of_one_table(read, len(rows), products)
         if found is not None and found.took_ns.sum() > best.took_ns.sum():
-            best = msgspec.structs.replace(found, lookups=len(rows))
+            best = found
     return best
-
-
-def _outermost(ops: pd.DataFrame, rows: Int64Array) -> Int64Array:
-    """The rows of ops in no other of them, by thread and start: torch 1.8 writes each op twice, one in the other."""
-    start, end, thread = (ops[name].to_numpy()[rows] for name in ("start_ns", "end_ns", "thread"))
-    order = np.lexsort((-end, start, thread))
-    start, end, thread = start[order], end[order], thread[order]
-    inside = (thread[1:] == thread[:-1]) & (end[1:] <= end[:-1]) & (start[1:] >= start[:-1])
-    return rows[order[np.append(True, ~inside)]] if len(rows) else rows
 
 
 class _Products:
     """Rows of the first matrix of each product, by when it begins."""
 
-    def __init__(self, trace: Trace, shapes: list[list[list[int]]]) -> None:
-        ops = trace.ops
+    def __init__(self, ops: pd.DataFrame, shapes: list[list[list[int]]]) -> None:
         mine = np.flatnonzero(is_any(ops["name"], *_PRODUCTS) & (codes_of(ops["input_dims"]) >= 0))
         names, name = distinct_texts(ops["name"]), codes_of(ops["name"])[mine].tolist()
         order = np.argsort(ops["start_ns"].to_numpy()[mine], kind="stable")
@@ -138,23 +138,11 @@ def _read(shapes: list[list[int]]) -> tuple[int, int]:
     return (1, indices[0]) if len(indices) == 1 else (0, 0)
 
 
-def _keys(codes: Int64Array, shapes: list[list[list[int]]], thread: Int64Array) -> Int64Array:
-    """A number for each thread and table, shape (lookups,)."""
-    known: dict[tuple[object, ...], int] = {}
-    tables = [tuple(shapes[code][0]) if code >= 0 and shapes[code] else () for code in codes.tolist()]
-    return np.array(
-        [known.setdefault(key, len(known)) for key in zip(thread.tolist(), tables, strict=True)], dtype=np.int64
-    )
-
-
-def _of_one_table(
-    rows: Int64Array, read: list[tuple[int, int]], start: Int64Array, products: _Products
-) -> Growing | None:
-    begin = start[rows]
-    order = np.argsort(begin, kind="stable")
-    begin, texts, tokens = begin[order], *(np.array(read, dtype=np.int64)[order].T)
+def _of_one_table(read: list[tuple[int, int, int]], lookups: int, products: _Products) -> Growing | None:
+    """The texts that grow by lookups in one table, each of which is stated by when it begins, its texts and its tokens."""
+    begin, texts, tokens = np.array(sorted(read), dtype=np.int64).T
     grown = (tokens[1:] == tokens[:-1] + 1) & (texts[1:] == texts[:-1]) & (texts[1:] > 0)
-    spans, lengths, took, slopes, many = [], [], [], [], 0
+    spans, lengths, took, slopes = [], [], [], []
     for first, last in _runs(grown):
         # The last one ends where nothing says: it is left out.
         at, until, each = begin[first:last], begin[first + 1 : last + 1], tokens[first:last]
@@ -168,13 +156,16 @@ def _of_one_table(
         lengths.append(each)
         took.append(until - at)
         slopes.append(_slopes(until - at))
-        many = max(many, int(texts[first]))
     if not spans:
         return None
     return Growing(
-        lookups=len(rows), shapes=True, spans=IntervalSet.union(spans), tokens=np.concatenate(lengths), texts=many,
-        took_ns=np.concatenate(took), longer_ns=np.concatenate(slopes),
-    )  # fmt: skip
+        lookups=lookups,
+        shapes=True,
+        spans=IntervalSet.union(spans),
+        tokens=np.concatenate(lengths),
+        took_ns=np.concatenate(took),
+        longer_ns=np.concatenate(slopes),
+    )
 
 
 def _runs(grown: BoolArray) -> Iterator[tuple[int, int]]:

@@ -8,6 +8,7 @@ from analyzer.facts.generation.growing import Growing, growing
 from analyzer.facts.generation.inside import inside_passes
 from analyzer.facts.generation.padding import ReplayPadding, replay_padding
 from analyzer.facts.generation.passes import Generation, generation
+from analyzer.facts.host.section import HostFacts
 from analyzer.facts.isolation import fact
 from analyzer.facts.kernels.section import KernelFacts
 from analyzer.facts.recording.section import RecordingFacts
@@ -24,6 +25,7 @@ class GenerationFacts(Section):
         recording: What is known beside the events.
         device: Work of the devices.
         steps: The steps.
+        host: Ops.
         time: Whose each nanosecond is.
         kernels: What kernels compute.
     """
@@ -31,10 +33,17 @@ class GenerationFacts(Section):
     NAME = "generation"
 
     def __init__(
-        self, recording: RecordingFacts, device: DeviceFacts, steps: Steps, time: TimeFacts, kernels: KernelFacts
+        self,
+        recording: RecordingFacts,
+        device: DeviceFacts,
+        steps: Steps,
+        host: HostFacts,
+        time: TimeFacts,
+        kernels: KernelFacts,
     ) -> None:
         super().__init__(device.trace, device.failures)
-        self._recording, self._device, self._steps, self._time, self._kernels = recording, device, steps, time, kernels
+        self._recording, self._device, self._steps = recording, device, steps
+        self._host, self._time, self._kernels = host, time, kernels
 
     @fact
     def found(self) -> Generation:
@@ -50,7 +59,7 @@ class GenerationFacts(Section):
     @fact
     def growing(self) -> Growing:
         """Runs of the model that read a text again which grew by one token."""
-        return growing(self.trace, self._steps)
+        return growing(self._host, self._steps)
 
     @fact
     def inside(self) -> IntervalSet:

@@ -41,9 +41,8 @@ def recorded_layers(host: HostFacts, steps: Steps) -> RecordedLayers:
     rows, taken = outer_layers(host)
     start = host.ops.ops["start_ns"].to_numpy()[rows]
     inside = steps.host_window.contains(start)
-    begins = np.sort(steps.frame["start_ns"].to_numpy())
-    which = np.searchsorted(begins, start[inside & taken], side="right")
-    return RecordedLayers(int(inside.sum()), int((inside & taken).sum()), len(np.unique(which)))
+    recorded = inside & taken
+    return RecordedLayers(int(inside.sum()), int(recorded.sum()), steps.count_of_host(start[recorded]))
 
 
 def outer_layers(host: HostFacts) -> tuple[Int64Array, BoolArray]:
