@@ -61,6 +61,7 @@ class Since(msgspec.Struct, frozen=True, kw_only=True):
         text: The answer in one sentence; None where the two are not comparable.
         differences: What is not the same on both sides, blocking ones first.
         rules: What became of each finding, the largest first.
+        noun: What the steps of both sides are.
     """
 
     baseline: str
@@ -72,3 +73,4 @@ class Since(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None
     differences: tuple[Difference, ...]
     rules: tuple[RuleChange, ...]
+    noun: Literal["step", "request", "recording"] = "step"

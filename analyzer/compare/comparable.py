@@ -44,7 +44,9 @@ def differences(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> tuple[
     found += _models(before, after) or _layers(before, after)
     for side, runs in (("before", before), ("after", after)):
         few = [run for run in runs if len(run.steps_ns) < MIN_STEPS]
-        if few:
+        if few and all(run.noun == "recording" for run in few):
+            found.append(_one_sided(side, "no steps to compare", "taken as one recording, as nothing in it is a step"))
+        elif few:
             steps = ", ".join(str(len(run.steps_ns)) for run in few)
             found.append(
                 _one_sided(side, "too few steps to compare", f"{steps} used steps, at least {MIN_STEPS} needed")

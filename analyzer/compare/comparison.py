@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import get_args
 
 import msgspec
 
-from analyzer.analysis.changes import Difference, FigureName, Outcome, RuleChange, RuleState
+from analyzer.analysis.changes import Difference, RuleChange
 from analyzer.cause_names import Cause
 from analyzer.compare.believed import judge
 from analyzer.compare.comparable import differences
 from analyzer.compare.jobs import JobChange
 from analyzer.compare.noise import Change
+from analyzer.compare.promised import rule_changes
 from analyzer.compare.public import known_only
-from analyzer.compare.snapshot import FindingState, Snapshot, mean_of
+from analyzer.compare.snapshot import Snapshot, mean_of
+from analyzer.page.words.of_steps import Noun, label
 
-COMPARISON_VERSION = "1.0"
+COMPARISON_VERSION = "1.1"
 # Rows shown of kernels and ops.
 _CHANGED_ROWS = 10
-# A saving counts as come true from this share of what was likely to come of what vanished from the rule's cost, as partly true from
-# the second.
-_CONFIRMED = 0.5
-_PARTLY = 0.1
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +53,22 @@ class NameChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole answer for two sides; `change` is None where they are not comparable, `job` where they are no jobs of ranks."""
+    """The whole answer for two sides.
+
+    Args:
+        schema_version: Of this document.
+        before: The first side.
+        after: The second.
+        comparable: Whether an answer is possible.
+        differences: What is not the same on both sides, blocking ones first.
+        change: How the step time changed; None where the sides are not comparable, or without steps.
+        waterfall: What each cause owns.
+        rules: What became of each finding, the largest first.
+        kernels: Those that changed most.
+        ops: The same on the host.
+        job: Both jobs; None where the sides are no jobs of ranks.
+        noun: What the steps of both sides are; a step where the sides do not agree.
+    """
 
     schema_version: str
     before: Side
@@ -68,6 +81,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     kernels: tuple[NameChange, ...]
     ops: tuple[NameChange, ...]
     job: JobChange | None = None
+    noun: Noun = "step"
 
 
 def compare(before: Sequence[Snapshot], after: Sequence[Snapshot], job: JobChange | None = None) -> Comparison:
@@ -82,25 +96,40 @@ def compare(before: Sequence[Snapshot], after: Sequence[Snapshot], job: JobChang
     """
     if any(run.left_out is not None for run in (*before, *after)):
         before, after = ([known_only(run) for run in side] for side in (before, after))
+    noun = _noun(before, after)
     found = differences(before, after)
+    sides = _side(before), _side(after)
     comparable = not any(item.blocking for item in found)
     has_steps = all(run.steps_ns for run in (*before, *after))
     change = None
     if comparable and has_steps:
         change = judge(before, after)
+        change = msgspec.structs.replace(change, text=label(change.text, noun))
     return Comparison(
         schema_version=COMPARISON_VERSION,
-        before=_side(before),
-        after=_side(after),
+        before=sides[0],
+        after=sides[1],
         comparable=comparable,
-        differences=found,
+        differences=tuple(_in_words(one, noun) for one in found),
         change=change,
         waterfall=_waterfall(before, after),
-        rules=_rules(before, after, change),
+        rules=rule_changes(before, after, change, faster_ns=sides[0].mean_ns - sides[1].mean_ns),
         kernels=_changed([run.kernels_ns for run in before], [run.kernels_ns for run in after]),
         ops=_changed([run.ops_ns for run in before], [run.ops_ns for run in after]),
         job=job,
+        noun=noun,
     )
+
+
+def _noun(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> Noun:
+    # What was saved before this was taken down does not say: the other side does.
+    nouns = {run.noun for run in (*before, *after)} - {None}
+    return nouns.pop() or "step" if len(nouns) == 1 else "step"
+
+
+def _in_words(difference: Difference, noun: Noun) -> Difference:
+    texts = {name: label(getattr(difference, name), noun) for name in ("what", "before", "after")}
+    return msgspec.structs.replace(difference, **texts)
 
 
 def _side(runs: Sequence[Snapshot]) -> Side:
@@ -125,142 +154,6 @@ def _waterfall(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> tuple[C
         for cause in get_args(Cause)
         if first.get(cause) or second.get(cause)
     )
-
-
-class _Promise(msgspec.Struct, frozen=True):
-    """What the findings of a rule promise together, mean ns a step over the runs of a side; 0 where it has none.
-
-    Args:
-        title: Of the finding.
-        kind: Of the figures.
-        stated_ns: The bound, or the estimate.
-        most_ns: The bound, or the upper end of what measured pairs brought of such estimates.
-        likely_ns: What usually comes true.
-    """
-
-    title: str = ""
-    kind: FigureName = "bound"
-    stated_ns: int = 0
-    most_ns: int = 0
-    likely_ns: int = 0
-
-
-_NOTHING = _Promise()
-
-
-def _rules(before: Sequence[Snapshot], after: Sequence[Snapshot], change: Change | None) -> tuple[RuleChange, ...]:
-    first, second = _per_rule(before), _per_rule(after)
-    looked = {code for run in after for code in run.quiet}
-    mean_ns = _side(before).mean_ns
-    faster = mean_ns - _side(after).mean_ns
-    states = {code: _state(code, first, second, looked) for code in sorted(first.keys() | second.keys())}
-    gone = {code: _gone(first.get(code, _NOTHING), second.get(code, _NOTHING), state) for code, state in states.items()}
-    shared = _shared(before)
-    sure = _sure_ns(change, mean_ns)
-    result = []
-    for code, state in states.items():
-        promise, left = first.get(code, _NOTHING), second.get(code, _NOTHING)
-        shrunk = gone[code]
-        judged = shrunk.stated_ns > _PARTLY * promise.stated_ns and promise.stated_ns > 0
-        together = shrunk.most_ns + _others(code, gone, shared.get(code, frozenset()))
-        result.append(
-            RuleChange(
-                rule=code,
-                title=promise.title or left.title,
-                state=state,
-                kind=promise.kind if promise.stated_ns else left.kind,
-                predicted_ns=promise.stated_ns,
-                left_ns=left.stated_ns,
-                realised_ns=faster if judged and change is not None else None,
-                outcome=_outcome(shrunk, faster, change, together=together, sure=sure) if judged else None,
-            )
-        )
-    return tuple(sorted(result, key=lambda item: (-max(item.predicted_ns, item.left_ns), item.rule)))
-
-
-def _gone(first: _Promise, second: _Promise, state: RuleState) -> _Promise:
-    """What of a promise vanished; nothing where nobody looked again."""
-    if state not in ("fixed", "still"):
-        return _NOTHING
-    return _Promise(
-        kind=first.kind,
-        stated_ns=first.stated_ns - second.stated_ns,
-        most_ns=first.most_ns - second.most_ns,
-        likely_ns=first.likely_ns - second.likely_ns,
-    )
-
-
-def _per_rule(runs: Sequence[Snapshot]) -> dict[str, _Promise]:
-    """What each rule promises; a run without the finding counts as 0."""
-    found: dict[str, list[FindingState]] = {}
-    for run in runs:
-        for finding in run.findings:
-            found.setdefault(finding.rule, []).append(finding)
-    return {code: _promise(findings, len(runs)) for code, findings in found.items()}
-
-
-def _promise(findings: Sequence[FindingState], runs: int) -> _Promise:
-    most = [one.ns_per_step_max for one in findings]
-    likely = [one.ns_per_step_max if one.ns_per_step_expected is None else one.ns_per_step_expected for one in findings]
-    stated = [top if one.kind == "bound" else usual for one, top, usual in zip(findings, most, likely, strict=True)]
-    return _Promise(
-        title=findings[0].title,
-        kind="estimate" if any(one.kind == "estimate" for one in findings) else "bound",
-        stated_ns=sum(stated) // runs,
-        most_ns=sum(most) // runs,
-        likely_ns=sum(likely) // runs,
-    )
-
-
-def _shared(before: Sequence[Snapshot]) -> dict[str, frozenset[str]]:
-    """For each rule those that claim some of the same time."""
-    found: dict[str, frozenset[str]] = {}
-    for finding in (finding for run in before for finding in run.findings):
-        found[finding.rule] = found.get(finding.rule, frozenset()) | set(finding.overlaps_with)
-    return found
-
-
-def _others(code: str, gone: Mapping[str, _Promise], shared: frozenset[str]) -> int:
-    """What the other rules promised at most of what vanished: of time that one shares with this rule only what it has beyond."""
-    mine = gone[code].most_ns
-    return sum(max(one.most_ns - (mine if other in shared else 0), 0) for other, one in gone.items() if other != code)
-
-
-def _state(code: str, first: Mapping[str, _Promise], second: Mapping[str, _Promise], looked: set[str]) -> RuleState:
-    if code in second:
-        return "still" if code in first else "new"
-    return "fixed" if code in looked else "not checked"
-
-
-def _sure_ns(change: Change | None, mean_ns: int) -> float:
-    """How much faster a step surely is; 0 where it is not, or nobody can tell."""
-    if change is None or change.kind != "faster" or change.sure_ratio is None:
-        return 0.0
-    return abs(change.sure_ratio) * mean_ns
-
-
-def _outcome(shrunk: _Promise, faster: int, change: Change | None, *, together: int, sure: float) -> Outcome | None:
-    """Whether the step became faster by what vanished from the rule's cost. None where that cannot be told.
-
-    Args:
-        shrunk: What vanished of the rule's promise.
-        faster: How much less a step takes, ns.
-        change: The answer for the step.
-        together: What was promised at most for all that vanished.
-        sure: How much of `faster` is beyond doubt.
-    """
-    if change is None or change.kind == "inconclusive":
-        return None
-    if change.kind != "faster":
-        # Where nothing was likely to come, nothing is refuted.
-        return "refuted" if shrunk.likely_ns > 0 else None
-    if faster > together:
-        return "exceeded" if sure > together else "reached"
-    if faster > shrunk.most_ns:
-        # More than this one can give, and others vanished with it: its own is what those leave.
-        return "together" if faster - (together - shrunk.most_ns) >= _CONFIRMED * shrunk.likely_ns > 0 else None
-    likely = shrunk.likely_ns
-    return "confirmed" if faster >= _CONFIRMED * likely else "partly" if faster >= _PARTLY * likely else "refuted"
 
 
 def _changed(before: list[dict[str, float]], after: list[dict[str, float]]) -> tuple[NameChange, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from analyzer.compare.comparison import Comparison
 from analyzer.config.limit import CAUSE_SUFFIX, KNOWN, STEP, Limit, limit_of
+from analyzer.page.words.of_steps import label
 from traces.errors import UsageError
 
 
@@ -75,13 +76,14 @@ def apply_gate(comparison: Comparison, limits: Sequence[Limit]) -> GateResult:
         return GateResult(True, (f"no regression: {change.text}",))
     lines = []
     passed = True
+    before = label("the step before", comparison.noun)
     for limit in limits:
         grown = _growth(comparison, limit.what)
         sure = change.sure_ratio if limit.what == STEP and change.sure_ratio is not None else grown
         failed = grown > limit.ratio and sure > limit.ratio
         passed &= not failed
         doubt = f", but it may be {sure * 100:+.1f} %" if grown > limit.ratio and not failed else ""
-        lines.append(f"{'FAILED' if failed else 'kept'} {limit}: {grown * 100:+.1f} % of the step before{doubt}")
+        lines.append(f"{'FAILED' if failed else 'kept'} {limit}: {grown * 100:+.1f} % of {before}{doubt}")
     return GateResult(passed, tuple(lines))
 
 

@@ -105,4 +105,5 @@ def since(baseline: str, comparison: Comparison) -> Since:
         text=change.text if change is not None else None,
         differences=comparison.differences,
         rules=comparison.rules,
+        noun=comparison.noun,
     )

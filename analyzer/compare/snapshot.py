@@ -15,11 +15,12 @@ from analyzer.compare.surroundings import Surroundings, surroundings
 from analyzer.facts import Facts
 from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.facts.recording.collected import collected
+from analyzer.page.words.of_steps import Noun
 from analyzer.spans.labels import matching
 from analyzer.spans.nesting import nest
 from traces.trace import Trace
 
-SNAPSHOT_VERSION = "1.2"
+SNAPSHOT_VERSION = "1.3"
 # Rows kept of kernels and ops: what changed most is among what takes most.
 _TOP_ROWS = 200
 
@@ -97,6 +98,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         ops_ns: Host self nanoseconds a step by op name, the longest first.
         left_out: Names that were left out; None where none were looked for.
         surroundings: What else went on.
+        noun: What the steps are; None where nobody took it down.
     """
 
     version: str
@@ -112,6 +114,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     ops_ns: dict[str, float]
     left_out: LeftOut | None = None
     surroundings: Surroundings = Surroundings()
+    noun: Noun | None = None
 
 
 def snapshot(analysis: Analysis, facts: Facts) -> Snapshot:
@@ -144,6 +147,7 @@ def snapshot(analysis: Analysis, facts: Facts) -> Snapshot:
         kernels_ns=_kernel_times(facts),
         ops_ns=_op_self_times(facts),
         surroundings=surroundings(facts),
+        noun=facts.steps.noun,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from analyzer.analysis.changes import Difference, FigureName, Kind, Outcome, RuleChange, RuleState, Since
 from analyzer.page.findings import savings
 from analyzer.page.words import safe
+from analyzer.page.words.of_steps import Noun, label
 from analyzer.units import count, duration
 
 # Findings named in each group; the JSON has all of them.
@@ -65,8 +66,20 @@ def figures(since: Since) -> str:
     """`178 ms → 133 ms a step (mean of 6 and 5 steps)`; empty where a side has no steps."""
     if since.before_ns is None or since.after_ns is None:
         return ""
-    sides = f"mean of {since.before_steps:,} and {count(since.after_steps, 'step')}"
-    return f"{duration(since.before_ns)} → {duration(since.after_ns)} a step ({sides})"
+    return headline((since.before_ns, since.before_steps), (since.after_ns, since.after_steps), since.noun)
+
+
+def headline(before: tuple[int, int], after: tuple[int, int], noun: Noun) -> str:
+    """`178 ms → 133 ms a step (mean of 6 and 5 steps)`.
+
+    Args:
+        before: Mean time, ns, and of how many.
+        after: The same of the other side.
+        noun: What the steps are.
+    """
+    what = "in all" if noun == "recording" else f"a {noun}"
+    sides = f"mean of {before[1]:,} and {count(after[1], noun)}"
+    return f"{duration(before[0])} → {duration(after[0])} {what} ({sides})"
 
 
 def answer(since: Since) -> str:
@@ -116,11 +129,12 @@ def _words(since: Since, state: RuleState) -> str:
 
 def _detail(rule: RuleChange, since: Since) -> str:
     before, now = _most(rule, rule.predicted_ns), _most(rule, rule.left_ns)
+    each = label("a step", since.noun)
     if rule.state == "new":
-        return f"saves {now} a step" if rule.left_ns else ""
+        return f"saves {now} {each}" if rule.left_ns else ""
     if rule.state == "still":
-        return f"{before} before, {now} a step now" if rule.predicted_ns or rule.left_ns else ""
-    told = f"{before} a step was promised" if rule.predicted_ns else ""
+        return f"{before} before, {now} {each} now" if rule.predicted_ns or rule.left_ns else ""
+    told = f"{before} {each} was promised" if rule.predicted_ns else ""
     outcome = came_true(rule, since.kind)
     return f"{told}; {outcome}" if outcome else told
 

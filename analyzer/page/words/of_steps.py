@@ -63,7 +63,9 @@ def label(text: str, noun: Noun) -> str:
         for pattern, whole in _LABELS:
             text = pattern.sub(whole, text)
         return put(text, noun)
-    return _ANY_STEP.sub(_of_request, text) if noun == "request" else text
+    if noun == "step":
+        return text
+    return "".join(part if part.startswith("`") else _ANY_STEP.sub(_of_request, part) for part in _CODE.split(text))
 
 
 def _plain(text: str, noun: Noun, *, without_training: bool) -> str:

@@ -13,6 +13,7 @@ from analyzer.compare.comparison import Comparison
 from analyzer.compare.gate import GateResult
 from analyzer.page.changes import came_true, promised
 from analyzer.page.words import safe
+from analyzer.page.words.of_steps import label
 from analyzer.report.comparison import rows
 from analyzer.report.github import command
 
@@ -38,19 +39,20 @@ def _answer(comparison: Comparison, gate: GateResult | None) -> Iterator[str]:
 def _findings(comparison: Comparison) -> Iterator[str]:
     new = [row for row in comparison.rules if row.state == "new" and row.left_ns > 0]
     fixed = [row for row in comparison.rules if row.state == "fixed" and row.predicted_ns > 0]
+    each = label("a step", comparison.noun)
     for row in new[:_MOST]:
         yield _finding(
             row,
             "warning",
             "new",
-            f"It was not there before; fixing it saves {promised(row.kind, row.left_ns)} a step.",
+            f"It was not there before; fixing it saves {promised(row.kind, row.left_ns)} {each}.",
         )
     for row in fixed[:_MOST]:
         before = promised(row.kind, row.predicted_ns).capitalize()
         outcome = came_true(row, comparison.change.kind if comparison.change is not None else None)
         yield _finding(
             row, "notice", "fixed",
-            f"{before} a step was promised" + (f"; {outcome}." if outcome else "."),
+            f"{before} {each} was promised" + (f"; {outcome}." if outcome else "."),
         )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from analyzer.compare.comparison import Comparison
 from analyzer.compare.gate import GateResult
 from analyzer.page.changes import differing
 from analyzer.page.words import safe
+from analyzer.page.words.of_steps import Noun
 from analyzer.report.comparison import json, rows
 from analyzer.report.drawing import pair
 from analyzer.report.drawing.promised import promises
@@ -31,6 +32,7 @@ class Page:
 
     version: str
     title: str
+    noun: Noun
     headline: str
     before: str
     after: str
@@ -61,16 +63,17 @@ def render(comparison: Comparison, gate: GateResult | None = None) -> str:
 
 
 def _page(comparison: Comparison, gate: GateResult | None) -> Page:
-    headline = safe.keep_units(rows.headline(comparison).replace("->", "→"))
+    headline = safe.keep_units(rows.headline(comparison))
     changed = rows.moved(comparison)
     return Page(
         version=safe.name(tool_version(), 24),
         title=f"PyTorch performance comparison: {headline}",
+        noun=comparison.noun,
         headline=headline,
         before=rows.side_names(comparison.before),
         after=rows.side_names(comparison.after),
-        before_spread=safe.keep_units(rows.spread(comparison.before)),
-        after_spread=safe.keep_units(rows.spread(comparison.after)),
+        before_spread=safe.keep_units(rows.spread(comparison.before, comparison.noun)),
+        after_spread=safe.keep_units(rows.spread(comparison.after, comparison.noun)),
         answer=prose(rows.answer(comparison), 1_200),
         jobs=tuple(prose(line, 1_200) for line in rows.of_jobs(comparison)),
         gate_head="" if gate is None else "The gate " + rows.gate_state(gate).replace("kept", "was kept"),
@@ -78,8 +81,8 @@ def _page(comparison: Comparison, gate: GateResult | None) -> Page:
         differences=_differences(comparison),
         bars=pair.bars(comparison),
         narrow_bars=pair.bars(comparison, NARROW),
-        changes=pair.changes(changed) if changed else None,
-        narrow_changes=pair.changes(changed, NARROW) if changed else None,
+        changes=pair.changes(changed, noun=comparison.noun) if changed else None,
+        narrow_changes=pair.changes(changed, NARROW, comparison.noun) if changed else None,
         promises=promises(comparison),
         narrow_promises=promises(comparison, NARROW),
         marks=pair.marks(comparison),

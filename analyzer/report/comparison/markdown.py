@@ -29,7 +29,7 @@ def _blocks(comparison: Comparison, gate: GateResult | None) -> Iterator[str]:
     if comparison.job is not None:
         yield "\n".join(f"- {prose(line)}" for line in rows.of_jobs(comparison))
     yield "\n".join(
-        f"- {name}: {code(rows.side_names(side), 400)}, {rows.spread(side)}"
+        f"- {name}: {code(rows.side_names(side), 400)}, {rows.spread(side, comparison.noun)}"
         for name, side in (("before", comparison.before), ("after", comparison.after))
     )
     if gate is not None:

@@ -6,9 +6,11 @@ from analyzer.analysis.changes import RuleState
 from analyzer.compare.comparison import CauseChange, Comparison, Side
 from analyzer.compare.gate import GateResult
 from analyzer.compare.jobs import JobChange, JobSide, LateChange
+from analyzer.page import changes as words
 from analyzer.page.changes import came_true, promised, verdict
 from analyzer.page.words import safe
 from analyzer.page.words.kernel_names import short
+from analyzer.page.words.of_steps import Noun, label
 from analyzer.page.words.vocabulary import CAUSES
 from analyzer.units import count, duration, share
 
@@ -28,20 +30,17 @@ def gate_state(gate: GateResult) -> str:
 
 
 def headline(comparison: Comparison) -> str:
-    """`178 ms -> 133 ms a step (mean of 6 and 5 steps)`."""
+    """`178 ms → 133 ms a step (mean of 6 and 5 steps)`."""
     before, after = comparison.before, comparison.after
-    return (
-        f"{duration(before.mean_ns)} -> {duration(after.mean_ns)} a step "
-        f"(mean of {before.steps:,} and {count(after.steps, 'step')})"
-    )
+    return words.headline((before.mean_ns, before.steps), (after.mean_ns, after.steps), comparison.noun)
 
 
-def spread(side: Side) -> str:
+def spread(side: Side, noun: Noun) -> str:
     """`24 steps of 1 run, median 10 ms, 9.8 ms to 11 ms`."""
     if not side.steps:
-        return f"no steps of {count(side.runs, 'run')}"
+        return f"no {noun}s of {count(side.runs, 'run')}"
     times = f"median {duration(side.median_ns)}, {duration(side.min_ns)} to {duration(side.max_ns)}"
-    return f"{count(side.steps, 'step')} of {count(side.runs, 'run')}, {times}"
+    return f"{count(side.steps, noun)} of {count(side.runs, 'run')}, {times}"
 
 
 def side_names(side: Side) -> str:
@@ -117,15 +116,20 @@ def signed(ns: int) -> str:
 _JOB = ("The jobs", ("job", "before", "after", "difference"))
 
 
-def job_rows(job: JobChange) -> list[tuple[str, str, str, str]]:
+def job_rows(job: JobChange, noun: Noun) -> list[tuple[str, str, str, str]]:
     """Both jobs: step, who holds them up, what that costs, waiting of the pipeline, and links; the most changed first."""
     before, after = job.before, job.after
     rows = [
         ("ranks here", f"{before.present} of {before.ranks or '?'}", f"{after.present} of {after.ranks or '?'}", ""),
-        ("step of the job", duration(before.step_ns), duration(after.step_ns), signed(after.step_ns - before.step_ns)),
+        (
+            f"{noun} of the job",
+            duration(before.step_ns),
+            duration(after.step_ns),
+            signed(after.step_ns - before.step_ns),
+        ),
         ("held up by", _held(before), _held(after), ""),
         (
-            "a step loses by it",
+            f"a {noun} loses by it",
             duration(before.lost_ns),
             duration(after.lost_ns),
             signed(after.lost_ns - before.lost_ns),
@@ -181,5 +185,6 @@ def tables(comparison: Comparison) -> list[tuple[str, tuple[str, ...], list[tupl
         list(names(comparison, "kernels")),
         list(names(comparison, "ops")),
     ]
-    found = [(title, heads, body) for (title, heads), body in zip(TABLES, bodies, strict=True) if body]
-    return found if comparison.job is None else [(*_JOB, list(job_rows(comparison.job))), *found]
+    noun = comparison.noun
+    found = [(label(title, noun), heads, body) for (title, heads), body in zip(TABLES, bodies, strict=True) if body]
+    return found if comparison.job is None else [(*_JOB, list(job_rows(comparison.job, noun))), *found]

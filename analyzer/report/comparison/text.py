@@ -38,9 +38,9 @@ def _head(comparison: Comparison, style: Style) -> list[str]:
         "",
         *(style.paint(line, "good" if role == "good" else "bad" if role == "bad" else "strong") for line in answer),
         *(line for told in rows.of_jobs(comparison) for line in safe.wrap(told, style.width)),
-        rows.headline(comparison).replace("->", "→"),
+        rows.headline(comparison),
         *(
-            style.paint(f"  {name:<7}{rows.spread(side)}", "dim")
+            style.paint(f"  {name:<7}{rows.spread(side, comparison.noun)}", "dim")
             for name, side in (("before", comparison.before), ("after", comparison.after))
         ),
     ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from analyzer.cause_names import Cause
 from analyzer.compare.comparison import CauseChange, Comparison, Side
+from analyzer.page.words.of_steps import Noun, label
 from analyzer.page.words.vocabulary import CAUSES
 from analyzer.report.drawing.shapes import WIDTH, Drawing, area, cause_class, line, rect, text, width_of
 from analyzer.units import duration
@@ -47,7 +48,8 @@ def bars(comparison: Comparison, width: int = WIDTH) -> Drawing:
     pieces += [_piece(cause, one, below, width) for cause, one in after.items()]
     pieces.append(text(0, below + _BAR + 17, f"after: {duration(comparison.after.mean_ns)}", "strong"))
     told = "; ".join(f"{name} {duration(side.mean_ns)} a step" for name, side in sides)
-    return Drawing(below + _BAR + _LABEL, "".join(pieces), f"Where each step goes, {told}.", width)
+    said = label(f"Where each step goes, {told}.", comparison.noun)
+    return Drawing(below + _BAR + _LABEL, "".join(pieces), said, width)
 
 
 def _segments(parts: Sequence[tuple[Cause, int]], longest: int, width: int) -> dict[Cause, _Segment]:
@@ -84,7 +86,7 @@ def _ribbon(cause: Cause, before: _Segment, after: _Segment, longest: int) -> st
     return area(corners, f"ribbon{moved} {cause_class(cause)}")
 
 
-def changes(rows: list[CauseChange], width: int = WIDTH) -> Drawing:
+def changes(rows: list[CauseChange], width: int = WIDTH, noun: Noun = "step") -> Drawing:
     """What each cause gained or lost, to the left where the step became shorter by it; a sample of its colour at its name."""
     reach = (width - _NAMES) / 2 - _FIGURE
     middle = _NAMES + _FIGURE + reach
@@ -103,7 +105,8 @@ def changes(rows: list[CauseChange], width: int = WIDTH) -> Drawing:
         beside = middle + long + 8 if ns > 0 else middle - long - 8
         pieces.append(text(beside, top + 13, f"{sign}{duration(abs(ns))}", "" if ns > 0 else "end"))
         told.append(f"{CAUSES[row.cause]} {sign}{duration(abs(ns))}")
-    return Drawing(height, "".join(pieces), f"Change a step by cause: {', '.join(told)}.", width)
+    said = f"{label('Change a step', noun)} by cause: {', '.join(told)}."
+    return Drawing(height, "".join(pieces), said, width)
 
 
 def marks(comparison: Comparison, width: int = WIDTH) -> Drawing | None:
@@ -119,7 +122,7 @@ def marks(comparison: Comparison, width: int = WIDTH) -> Drawing | None:
         f"{name} {duration(side.min_ns)} to {duration(side.max_ns)}, median {duration(side.median_ns)}"
         for name, side in sides
     )
-    return Drawing(104, "".join(pieces), f"Times of the steps: {told}.", width)
+    return Drawing(104, "".join(pieces), f"Times of the {comparison.noun}s: {told}.", width)
 
 
 def _marks(name: str, side: Side, low: int, high: int, top: int, width: int) -> str:

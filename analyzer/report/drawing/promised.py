@@ -8,6 +8,7 @@ from analyzer.analysis.changes import RuleChange
 from analyzer.compare.comparison import Comparison
 from analyzer.page.changes import promised as promised_words
 from analyzer.page.words import safe
+from analyzer.page.words.of_steps import label
 from analyzer.report.drawing.shapes import WIDTH, Drawing, line, rect, text, width_of
 from analyzer.units import duration
 
@@ -57,8 +58,9 @@ def promises(comparison: Comparison, width: int = WIDTH) -> Drawing | None:
     wide = 1.1 * width_of(said)
     pieces.append(text(max(0, min(place(came) - wide / 2, width - wide)), 14, said, "strong"))
     told = ", ".join(f"{safe.name(row.rule, 12)} {promised_words(row.kind, row.predicted_ns)}" for row in rows)
-    label = f"Promised a step: {told}. Of the step's median {said} (95 % interval)."
-    return Drawing(height, "".join(pieces), label, width)
+    head = label("Promised a step", comparison.noun)
+    told = f"{head}: {told}. Of the {comparison.noun}'s median {said} (95 % interval)."
+    return Drawing(height, "".join(pieces), told, width)
 
 
 def _row(row: RuleChange, top: int, end: float, plan: _Plan) -> tuple[str, str, str]:

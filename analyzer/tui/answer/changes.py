@@ -9,6 +9,7 @@ from textual.content import Content
 from analyzer import units
 from analyzer.analysis import FindingDocument
 from analyzer.page.changes import came_true, promised
+from analyzer.page.words.of_steps import label
 from analyzer.tui.answer.opened import Since
 from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.look.plain import line
@@ -80,7 +81,7 @@ def headline(since: Since, glyphs: Glyphs) -> Content:
         (units.duration(comparison.before.mean_ns), "$quiet"),
         (f" {glyphs.arrow} ", "$quiet"),
         (units.duration(comparison.after.mean_ns), colour),
-        (" a step", "$quiet"),
+        (label(" a step", comparison.noun), "$quiet"),
     )
 
 
@@ -92,5 +93,5 @@ def verdict(since: Since) -> str:
         what = "; ".join(f"{item.what} was {_value(item.before)}, is {_value(item.after)}" for item in blocking)
         return line(f"Not comparable with {_name(since)}: {what}", 300)
     if comparison.change is None:
-        return f"Without steps nothing can be said against {_name(since)}"
+        return label("Without steps", comparison.noun) + f" nothing can be said against {_name(since)}"
     return line(f"Since {_name(since)}: {comparison.change.text}", 300)

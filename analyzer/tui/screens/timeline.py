@@ -40,14 +40,14 @@ class TimelineScreen(ModeScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("plus,equals_sign", "zoom(0.5)", "Zoom", key_display="+ -", id="timeline.in", tooltip="Look from nearer"),
         Binding("minus", "zoom(2)", "Out", show=False, id="timeline.out", tooltip="Look from farther"),
-        Binding("right_square_bracket", "step(1)", "Step", key_display="[ ]", id="timeline.next", tooltip="The next step"),
-        Binding("left_square_bracket", "step(-1)", "Step", show=False, id="timeline.previous", tooltip="The step before"),
-        Binding("0", "whole", "Whole", show=False, id="timeline.whole", tooltip="The whole step"),
+        Binding("right_square_bracket", "step(1)", "Next", key_display="[ ]", id="timeline.next", tooltip="The next one"),
+        Binding("left_square_bracket", "step(-1)", "Before", show=False, id="timeline.previous", tooltip="The one before"),
+        Binding("0", "whole", "Whole", show=False, id="timeline.whole", tooltip="All of it"),
         Binding("left", "pan(-1)", "Left", show=False, id="timeline.left", tooltip="Move to the left"),
         Binding("right", "pan(1)", "Right", show=False, id="timeline.right", tooltip="Move to the right"),
         Binding("f", "finding", "Finding", id="timeline.finding", tooltip="The finding of this gap"),
-        Binding("s", "choose", "Steps", show=False, id="timeline.choose", tooltip="Choose a step"),
-        Binding("escape", "back", "Back", show=False, id="timeline.back", tooltip="The whole step; back to findings"),
+        Binding("s", "choose", "Others", show=False, id="timeline.choose", tooltip="Choose another"),
+        Binding("escape", "back", "Back", show=False, id="timeline.back", tooltip="All of it; back to findings"),
     ]  # fmt: skip
 
     @dataclass

@@ -92,7 +92,7 @@ def test_a_baseline_stands_for_before(
     assert main(["compare", "--baseline", "main", "after.json", "-o", "report.md"]) == 0
     assert "main: 1 run, 24 steps, mean 10 ms" in capsys.readouterr().out
     report = (tmp_path / "report.md").read_text()
-    assert report.splitlines()[1] == "### 10 ms -> 6.0 ms a step (mean of 24 and 24 steps)"
+    assert report.splitlines()[1] == "### 10 ms → 6.0 ms a step (mean of 24 and 24 steps)"
     assert "`DL001 Data loader keeps the program waiting`" in report
 
 
@@ -162,7 +162,7 @@ def test_the_log_of_github_and_its_summary(
     summary = tmp_path / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     assert main(["compare", str(before), str(after), "--format", "github", "--gate", "step_ns<=+3%"]) == 1
-    assert capsys.readouterr().out.startswith("::error title=advisor 10 ms -> 12 ms")
+    assert capsys.readouterr().out.startswith("::error title=advisor 10 ms → 12 ms")
     assert "Gate **failed**" in summary.read_text()
 
 

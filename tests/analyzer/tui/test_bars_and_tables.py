@@ -51,7 +51,7 @@ async def test_the_keys_are_those_of_the_pane_in_use(app_for: MakeApp, measured:
             await settle(pilot)
             shown[key] = [one.word for one in pilot.app.screen.query_one(KeyBar).shown]
         assert shown["1"] == ["Filter", "Copy fix", "Timeline", "Export", "Help", "Quit", "palette"]
-        assert shown["2"] == ["Look", "Zoom", "Step", "Finding", "Help", "Quit", "palette"]
+        assert shown["2"] == ["Look", "Zoom", "Next", "Finding", "Help", "Quit", "palette"]
         assert "Group by" in shown["3"]
         assert shown["5"][0] == "Rule page"
 
