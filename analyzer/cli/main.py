@@ -202,11 +202,18 @@ def _usage(error: click.ClickException, args: Sequence[str]) -> str:
     if files and isinstance(error, click.NoSuchOption):
         return f"{message}\n  fix: if you mean the file of that name, write ./{files[0]}"
     context = getattr(error, "ctx", None)
-    script = next((arg for arg in args if arg.endswith(".py")), None)
-    if isinstance(error, click.NoSuchOption) and script and context is not None and context.info_name in _RUNNERS:
-        behind = f"{context.command_path} {script} -- {error.option_name} ..."
+    target = _target(args)
+    if isinstance(error, click.NoSuchOption) and target and context is not None and context.info_name in _RUNNERS:
+        behind = f"{context.command_path} {target} -- {error.option_name} ..."
         return f"{message}\n  fix: what the script is to get stands after `--`: {behind}"
     return f"{message}\n  fix: see `{context.command_path} --help`" if context is not None else message
+
+
+def _target(args: Sequence[str]) -> str | None:
+    """What is run: a module or a script; None where neither is named."""
+    if "-m" in args[:-1]:
+        return f"-m {args[args.index('-m') + 1]}"
+    return next((arg for arg in args if arg.endswith(".py")), None)
 
 
 def _complain(message: str, code: int) -> int:

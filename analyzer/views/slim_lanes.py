@@ -1,4 +1,4 @@
-"""A step's lanes small enough to travel in a page: the longest events of each, and what was left out."""
+"""A step's lanes small enough to travel in a page: the longest events of each, as many of one as of another, the rest counted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from analyzer.views.step_lanes import StepLanes, Track
 # As text an event takes about 18 bytes and a name up to 120: the page stays below what a browser opens in two seconds.
 MOST_BYTES = 2_000_000
 _NAME_LENGTH = 120
-_FEWER = 0.6
+_FEWER = 0.95
 
 
 class SlimTrack(msgspec.Struct, frozen=True):
@@ -55,29 +55,45 @@ class SlimLanes(msgspec.Struct, frozen=True):
 
 
 def slim(lanes: StepLanes, text: Callable[[str], str], most_bytes: int = MOST_BYTES) -> bytes:
-    """The lanes as JSON, with as many events as fit, the longest first.
+    """The lanes as JSON, with as many events as fit: the longest of each lane, and of none more than of another that has them.
+
+    One length for all lanes would leave those empty whose events are short: a million of ops beside longer kernels.
 
     Args:
         lanes: One step in full.
         text: Makes a name fit to be shown.
         most_bytes: What the JSON may take.
     """
-    lengths = np.concatenate([track.end_ns - track.start_ns for track in lanes.tracks] or [np.empty(0, np.int64)])
-    least, most = 0, len(lengths)
+    lengths = [track.end_ns - track.start_ns for track in lanes.tracks]
+    most = max(map(len, lengths), default=0)
     while True:
-        encoded = msgspec.json.encode(_at_least(lanes, least, text))
+        encoded = msgspec.json.encode(_longest(lanes, lengths, most, text))
         if len(encoded) <= most_bytes or not most:
             return encoded
-        most = min(int(most * _FEWER), int(most * most_bytes / len(encoded)))
-        # Of equally long ones all go, or which stay would be chance.
-        least = int(np.partition(lengths, -most)[-most]) + 1 if most else int(lengths.max()) + 1
+        kept = sum(min(len(one), most) for one in lengths)
+        most = min(most - 1, _most_of_each(lengths, int(kept * _FEWER * most_bytes / len(encoded))))
 
 
-def _at_least(lanes: StepLanes, least_ns: int, text: Callable[[str], str]) -> SlimLanes:
+def _most_of_each(lengths: Sequence[Int64Array], events: int) -> int:
+    """How many of each lane are no more than this many together, where shorter lanes leave the longer ones their room."""
+    left, most = events, 0
+    counts = sorted(map(len, lengths))
+    for place, count in enumerate(counts):
+        share = left // (len(counts) - place)
+        if count > share:
+            return share
+        left, most = left - count, count
+    return most
+
+
+def _longest(lanes: StepLanes, lengths: Sequence[Int64Array], most: int, text: Callable[[str], str]) -> SlimLanes:
     labels, details = _Texts(text), _Texts(text)
-    tracks = [_slim(track, track.end_ns - track.start_ns >= least_ns, labels, details) for track in lanes.tracks]
-    gone = [track.end_ns - track.start_ns for track in lanes.tracks]
-    gone = [lengths[lengths < least_ns] for lengths in gone]
+    least = [_least_ns(one, most) for one in lengths]
+    tracks = [
+        _slim(track, one >= least_ns, labels, details)
+        for track, one, least_ns in zip(lanes.tracks, lengths, least, strict=True)
+    ]
+    gone = [one[one < least_ns] for one, least_ns in zip(lengths, least, strict=True)]
     return SlimLanes(
         lanes.number,
         lanes.dur_ns,
@@ -86,8 +102,15 @@ def _at_least(lanes: StepLanes, least_ns: int, text: Callable[[str], str]) -> Sl
         details.found,
         tracks,
         sum(map(len, gone)),
-        int(sum(lengths.sum() for lengths in gone)),
+        int(sum(one.sum() for one in gone)),
     )
+
+
+def _least_ns(lengths: Int64Array, most: int) -> int:
+    """The length from which on an event of a lane stays. Of equally long ones all go, or which stay would be chance."""
+    if len(lengths) <= most:
+        return 0
+    return int(np.partition(lengths, -most - 1)[-most - 1]) + 1
 
 
 class _Texts:

@@ -1,9 +1,10 @@
-"""The two kinds of trace that reading is measured on: few large events, and many small ones.
+"""The kinds of trace that reading and showing are measured on: few large events, and many small ones, in steps or in none.
 
     python tests/bench/made_files.py small 417 trace.json
 
 Large: one recorded trace (with shapes and call stacks, 950 bytes an event) again and again, with shifted times and ids. Small:
-a made training loop as torch.profiler prints it without either, 240 bytes an event. The same arguments give the same bytes.
+a made training loop as torch.profiler prints it without either, 240 bytes an event. Unmarked: the same without marks of its
+steps, so that all of it is one. The same arguments give the same bytes.
 """
 
 from __future__ import annotations
@@ -68,8 +69,8 @@ _CALLS_A_STEP = 1_000
 _FIRST_NS = 6_233_454_123_456_000
 
 
-def small(size_mb: int, path: Path, seed: int = SEED) -> None:
-    """Writes about `size_mb` MB of small events: operators, half of which launch one kernel each, in steps."""
+def small(size_mb: int, path: Path, seed: int = SEED, *, marked: bool = True) -> None:
+    """Writes about `size_mb` MB of small events: operators, half of which launch a kernel each, in steps with marks or without."""
     drawn = random.Random(seed)
     names = [f"aten::{op}" for op in _OPS]
     kernels = [f"void at::native::vectorized_{op}_kernel<4, float>(int, float*)" for op in _OPS]
@@ -94,12 +95,19 @@ def small(size_mb: int, path: Path, seed: int = SEED) -> None:
                     free_at += work
                 clock += dur + drawn.randrange(500, _LONGEST_PAUSE)
             clock = max(clock, free_at) + 20_000
-            texts.append(_STEP % (number, *divmod(begun, 1000), *divmod(clock - begun - 5_000, 1000), event, event))
+            if marked:
+                length = clock - begun - 5_000
+                texts.append(_STEP % (number, *divmod(begun, 1000), *divmod(length, 1000), event, event))
             number += 1
             text = ",\n".join(texts)
             left -= len(text)
             file.write(text + (",\n" if left > 0 else "\n"))
         file.write('  ],\n  "traceName": "made.json"\n}\n')
+
+
+def unmarked(size_mb: int, path: Path) -> None:
+    """Writes about `size_mb` MB of small events that no step is told of."""
+    small(size_mb, path, marked=False)
 
 
 def large(size_mb: int, path: Path) -> None:
@@ -135,7 +143,7 @@ def _shifted(events: bytes, copy: int, extent: int) -> bytes:
     return pattern.sub(move, events)
 
 
-KINDS: dict[str, Callable[[int, Path], None]] = {"large": large, "small": small}
+KINDS: dict[str, Callable[[int, Path], None]] = {"large": large, "small": small, "unmarked": unmarked}
 
 
 if __name__ == "__main__":

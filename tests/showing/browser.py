@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium: apt-get install chromium")
-_FLAGS = (
+FLAGS = (
     "--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--disable-extensions", "--disable-dev-shm-usage", "--hide-scrollbars",
 )  # fmt: skip
@@ -52,7 +53,7 @@ def run(page: Path, profile: Path, *flags: str) -> str:
     """Open a page and return what Chromium writes, with `--dump-dom` the document after its scripts ran."""
     assert CHROMIUM is not None
     sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()
-    command = [CHROMIUM, *_FLAGS, *sandbox, f"--user-data-dir={profile}", *flags, page.as_uri()]
+    command = [CHROMIUM, *FLAGS, *sandbox, f"--user-data-dir={profile}", *flags, page.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
@@ -65,6 +66,15 @@ def document_and_requests(page: Path, profile: Path) -> tuple[str, list[str]]:
             page, profile, "--dump-dom", "--virtual-time-budget=3000", f"--proxy-server=http://127.0.0.1:{port}"
         )
     return shown, asked
+
+
+def axe() -> Path:
+    """axe-core, the accessibility checker: the one of the development extra, or AXE_CORE names another axe.min.js."""
+    named = os.environ.get("AXE_CORE")
+    package = importlib.util.find_spec("axe_core_python")
+    found = named or (package and package.origin and Path(package.origin).parent / "axe.min.js")
+    assert found, "pip install -e '.[dev]' brings axe-core"
+    return Path(found)
 
 
 def title_of(document: str) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 
 from analyzer.cause_names import CAUSES
 from analyzer.report.from_trace import FromTrace
 from analyzer.views.memory_curve import Allocator, MemoryCurve
 from analyzer.views.operator_rows import OperatorRow
 from analyzer.views.slim_lanes import SlimLanes, SlimTrack
+from analyzer.views.step_lanes import StepLanes
+from analyzer.views.tracks import Track
 from showing import analyses
 
 WHOLE = analyses.example().timeline.dur_ns
@@ -28,6 +31,20 @@ def lanes_of(names, detail=""):
         [0] * count,
     )
     return FromTrace(lanes=msgspec.json.encode(SlimLanes(6, WHOLE, list(names), CAUSES, [detail], [track], 0, 0)))
+
+
+def many_events(count):
+    """The step with so many events of distinct lengths: ops on the host, launching kernels that are longer, of 50 names."""
+    at = np.linspace(0, WHOLE, count // 2, endpoint=False).astype(np.int64)
+    none, named = np.zeros(len(at), np.int64), np.arange(len(at)) % 50
+    names = tuple(f"op {number}" for number in range(50))
+    longer = np.arange(len(at)) * (WHOLE // len(at) // 3) // len(at)
+
+    def lane(name, kind, dur):
+        return Track(name, kind, 0, at, at + dur, named, none, names, none, ("launched by linear, 64x128",))
+
+    ops, kernels = lane("main thread", "host", longer // 2 + 1), lane("stream 7", "device", longer + longer.max() // 2)
+    return StepLanes(analyses.example().timeline.step, 0, WHOLE, (ops, kernels), (), 0)
 
 
 def operator(name, device_ns, calls=1.0):

@@ -44,8 +44,9 @@
   function tell(one) {
     if (!one) { return; }
     if (one.claim) {
-      var together = one.claim.spans.reduce(function (sum, span) { return sum + span[1] - span[0]; }, 0);
-      told.textContent = one.claim.rule + ' ' + one.claim.title + ': ' + duration(together) + ' ' + told.dataset.of + ' in ' + one.claim.spans.length + (one.claim.spans.length === 1 ? ' piece' : ' pieces');
+      var drawn = one.claim.spans.length, pieces = one.claim.pieces;
+      told.textContent = one.claim.rule + ' ' + one.claim.title + ': ' + duration(one.claim.total_ns) + ' ' + told.dataset.of + ' in ' + pieces.toLocaleString('en') + (pieces === 1 ? ' piece' : ' pieces') +
+        (drawn < pieces ? ', the longest ' + drawn + ' of which are drawn' : '');
       return;
     }
     var start = one.track.start[one.place], end = start + one.track.dur[one.place];
@@ -136,7 +137,7 @@
       hits.sort(function (one, other) { return one.track.start[one.place] - other.track.start[other.place]; });
     }
     var time = hits.reduce(function (sum, one) { return sum + one.track.dur[one.place]; }, 0);
-    document.getElementById('viewer-matches').textContent = words.length ? hits.length + (hits.length === 1 ? ' event, ' : ' events, ') + duration(time) + ' together; Enter: the next' : '';
+    document.getElementById('viewer-matches').textContent = words.length ? hits.length.toLocaleString('en') + (hits.length === 1 ? ' event, ' : ' events, ') + duration(time) + ' together; Enter: the next' : '';
     redraw();
   });
   search.addEventListener('keydown', function (event) {

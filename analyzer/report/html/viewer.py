@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import msgspec
 from markupsafe import Markup
 
-from analyzer.analysis import Analysis
+from analyzer.analysis import Analysis, Intervals
 from analyzer.page.findings.groups import unit
-from analyzer.page.step.lanes import claimed
 from analyzer.page.words import safe
 from analyzer.page.words.of_steps import Noun, label
 from analyzer.report.html.findings import anchor
@@ -32,12 +31,14 @@ class Viewer:
 
 
 class _Claim(msgspec.Struct, frozen=True):
-    """Where a finding's time lies in the step."""
+    """Where a finding's time lies in the step: the longest pieces, and of all of them how many and how long."""
 
     rule: str
     anchor: str
     title: str
     spans: list[tuple[int, int]]
+    pieces: int
+    total_ns: int
 
 
 def viewer(analysis: Analysis, lanes: bytes | None) -> Viewer | None:
@@ -75,6 +76,10 @@ class _Gone(msgspec.Struct):
 
 def _claims(analysis: Analysis) -> Iterator[_Claim]:
     for finding in analysis.cards:
-        spans = sorted(claimed(finding, analysis.timeline))
+        there = [one for one in finding.evidence if isinstance(one, Intervals) and one.step == analysis.timeline.step]
+        spans = sorted(span for one in there for span in one.spans)
         if spans:
-            yield _Claim(safe.name(finding.rule, 10), anchor(finding), safe.name(finding.title, 80), spans)
+            pieces, total_ns = sum(one.pieces for one in there), sum(one.total_ns for one in there)
+            yield _Claim(
+                safe.name(finding.rule, 10), anchor(finding), safe.name(finding.title, 80), spans, pieces, total_ns
+            )

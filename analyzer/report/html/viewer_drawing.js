@@ -14,7 +14,7 @@ function advisorLanes(view, data, claims, canvas, map) {
 
   // Digits beyond those that tell the two edges of what is shown apart say nothing.
   function moment(ns) {
-    var unit = view.to - view.from >= 2e6 ? [1e6, ' ms'] : [1e3, ' us'];
+    var unit = [[1e9, ' s'], [1e6, ' ms']].find(function (one) { return view.to - view.from >= 2 * one[0]; }) || [1e3, ' us'];
     var digits = Math.max(0, Math.min(3, 3 - Math.floor(Math.log10((view.to - view.from) / unit[0]))));
     return (ns / unit[0]).toFixed(digits) + unit[1];
   }

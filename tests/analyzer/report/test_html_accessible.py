@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
 import re
-from pathlib import Path
 
 import pytest
 
@@ -14,18 +11,10 @@ from analyzer.report import html
 from analyzer.report.comparison import html as comparison_page
 from analyzer.report.from_trace import FromTrace
 from showing import analyses, comparisons
-from showing.browser import needs_chromium, run, title_of
+from showing.browser import axe, needs_chromium, run, title_of
 from showing.traced import curve, lanes_of, operator
 
 pytestmark = [needs_chromium, pytest.mark.slow]
-
-
-def axe() -> Path:
-    """axe-core, the accessibility checker: the one of the development extra, or AXE_CORE names another axe.min.js."""
-    named = os.environ.get("AXE_CORE")
-    package = importlib.util.find_spec("axe_core_python")
-    assert named or (package is not None and package.origin), "pip install -e '.[dev]' brings axe-core"
-    return Path(named) if named else Path(package.origin).parent / "axe.min.js"
 
 
 WITH_FRAMES = """<!doctype html><title></title>%s

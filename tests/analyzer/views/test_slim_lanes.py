@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 import pytest
 
 from analyzer.facts import Facts
 from analyzer.views.slim_lanes import SlimLanes, slim
 from analyzer.views.step_lanes import StepLanes, step_lanes
+from analyzer.views.tracks import Track
 from building.builders import TraceBuilder
 
 
@@ -60,3 +62,28 @@ def test_events_of_one_length_go_together(lanes: StepLanes) -> None:
 def test_a_step_without_events_is_told(lanes: StepLanes) -> None:
     told = decoded(msgspec.structs.replace(lanes, tracks=()))
     assert (told.tracks, told.left_out) == ([], 0)
+
+
+def lane(name: str, durs: list[int]) -> Track:
+    """Events one after the other, of these lengths, all of one name."""
+    ends = np.cumsum(np.array(durs, np.int64))
+    none = np.zeros(len(durs), np.int64)
+    return Track(name, "host", 0, ends - durs, ends, none, none, ("aten::op",), none, ("",))
+
+
+def test_a_lane_of_short_events_keeps_as_many_as_one_of_long_ones() -> None:
+    """A million of ops of a microsecond beside kernels that are all longer: one length for both would leave its lane empty."""
+    long, short = lane("stream", list(range(2_000, 3_000))), lane("thread", list(range(100, 1_100)))
+    told = decoded(StepLanes(0, 0, 3_000_000, (long, short), (), 0), 6_000)
+    kept = {track.name: track.dur for track in told.tracks}
+    assert len(kept["STREAM"]) == len(kept["THREAD"]) > 50
+    assert (max(kept["STREAM"]), max(kept["THREAD"])) == (2_999, 1_099)
+    assert told.left_out == 2_000 - 2 * len(kept["STREAM"])
+
+
+def test_what_a_short_lane_leaves_is_of_the_longer_ones() -> None:
+    few, many = lane("few", [500] * 3), lane("many", list(range(2_000, 3_000)))
+    told = decoded(StepLanes(0, 0, 3_000_000, (few, many), (), 0), 6_000)
+    kept = {track.name: len(track.dur) for track in told.tracks}
+    assert kept["FEW"] == 3
+    assert kept["MANY"] > 100

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader
 from traces.collect.output import SCHEMA_VERSION
 from traces.collect.output.cores import describe_cores
 from traces.collect.trace_advisor_hook.loader.batches import BatchLook
-from traces.collect.trace_advisor_hook.run_description import describe_process, describe_training
+from traces.collect.trace_advisor_hook.run_description import describe_process, describe_training, world
 
 
 def describe(
@@ -36,7 +36,7 @@ def describe(
     return {
         "schema_version": SCHEMA_VERSION,
         "command": list(command),
-        **describe_process(),
+        **describe_process(world()[1]),
         **describe_training(optimizer, loader, look),
         **describe_cores(),
         "device": device.type,

@@ -28,12 +28,17 @@ def world() -> tuple[int | None, int]:
     return None, 1
 
 
-def local_ranks(environment: Mapping[str, str] = os.environ) -> int | None:
-    """Ranks of the job on this machine, by what started them, or where they meet; None where neither tells."""
+def local_ranks(size: int, environment: Mapping[str, str] = os.environ) -> int | None:
+    """Ranks of the job on this machine, by what started them, or where they meet; None where neither tells.
+
+    Args:
+        size: World size of the job.
+        environment: Of this process.
+    """
     told = next((environment[name] for name in _LOCAL_RANKS if environment.get(name, "").isdigit()), None)
     if told is not None:
         return int(told)
-    return world()[1] if environment.get("MASTER_ADDR") in ("localhost", "127.0.0.1", "::1") else None
+    return size if environment.get("MASTER_ADDR") in ("localhost", "127.0.0.1", "::1") else None
 
 
 def describe_training(optimizer: Any, loader: Any, look: BatchLook) -> dict[str, Any]:
@@ -62,12 +67,16 @@ def clock() -> str | None:
     return None
 
 
-def describe_process() -> dict[str, Any]:
-    """Device, threads, versions and switches of torch in this process; no variable of the environment but those named."""
+def describe_process(size: int) -> dict[str, Any]:
+    """Device, threads, versions and switches of torch in this process; no variable of the environment but those named.
+
+    Args:
+        size: World size of its job, 1 where it is in none.
+    """
     torch: Any = sys.modules["torch"]
     return {
         "device": "cuda" if torch.cuda.is_initialized() else "cpu",
-        **({"clock": clock(), "local_ranks": local_ranks()} if world()[1] > 1 else {}),
+        **({"clock": clock(), "local_ranks": local_ranks(size)} if size > 1 else {}),
         "threads": {
             "intra_op": torch.get_num_threads(),
             "inter_op": torch.get_num_interop_threads(),

@@ -213,7 +213,8 @@ class Watcher(LaterPhases):
         return [worker.pid for worker in getattr(self.iterator, "_workers", ())]
 
     def begin_recording(self) -> None:
-        """Count batches anew, so that those of a recorded step can be told."""
+        """Count batches anew, so that those of a recorded step can be told; what is recorded is a rank's, if it is one now."""
+        self.note_job()
         self.batches_of_steps = []
         self.loader_steps = {}
         self.inputs = ForwardInputs()
@@ -249,9 +250,7 @@ class Watcher(LaterPhases):
 
     def tell(self) -> None:
         """Write the status file."""
-        found = world()
-        # A script may leave its group before it ends: its rank stays what it was.
-        rank, size = self.job = found if found[1] > 1 else self.job
+        rank, size = self.note_job()
         status = {
             "pid": self.pid, "rank": rank, "world_size": size, "source": self.source, "problem": self.problem,
             "counts": self.counts, "steps": self.course.steps + (self.course.first_ns is not None),
@@ -265,6 +264,12 @@ class Watcher(LaterPhases):
         }  # fmt: skip
         write_status(self.path("status"), status)
 
+    def note_job(self) -> tuple[int | None, int]:
+        """Rank and world size: a script may leave its group before it ends, and its rank stays what it was."""
+        found = world()
+        self.job = found if found[1] > 1 else self.job
+        return self.job
+
     def describe(self) -> dict[str, Any]:
         """What the trace cannot say about its run."""
         # Of a step that holds an evaluation, too, the loader in use last is not the one that training waits for.
@@ -272,7 +277,7 @@ class Watcher(LaterPhases):
         self.loader_steps = {}
         steps = {"source": self.source, "batches_per_step": batches_of_a_step(self.batches_of_steps or [self.batches])}
         return (
-            describe_process()
+            describe_process(self.note_job()[1])
             | describe_training(self.turns.lead, loader, self.look)
             | {"frameworks": describe_frameworks(loader, self.look.modules), "environment": describe_environment()}
             | {"environment_changed": changed_since(self.began_with)}

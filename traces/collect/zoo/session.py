@@ -21,7 +21,7 @@ from traces.collect.output.files import write_atomically
 from traces.collect.output.sanitize import clean_trace
 from traces.collect.recorder.window import UNPROFILED_STEPS
 from traces.collect.trace_advisor_hook.phases.phases import SETTLE_STEPS
-from traces.collect.trace_advisor_hook.run_description import describe_process
+from traces.collect.trace_advisor_hook.run_description import describe_process, world
 from traces.collect.trace_advisor_hook.surroundings.core_wait import CoreWait
 from traces.collect.zoo.parts import forever
 from traces.collect.zoo.preset import Preset
@@ -171,7 +171,9 @@ def _record_unmarked(preset: Preset, loop: Iterator[None], path: Path) -> float:
             next(loop)
         disturbed = crowd.ratio() or 0.0
     profiler.export_chrome_trace(str(raw))
-    write_atomically(path, clean_trace(raw.read_bytes(), describe_process() | describe_cores(), Path.cwd()).content)
+    write_atomically(
+        path, clean_trace(raw.read_bytes(), describe_process(world()[1]) | describe_cores(), Path.cwd()).content
+    )
     raw.unlink()
     return disturbed
 

@@ -90,6 +90,36 @@ def test_ranks_of_torchrun_by_its_name(tmp_path: Path, monkeypatch: pytest.Monke
     assert advisor["command"] == ["advisor", "collect", "--", "torchrun", *advisor["script"]["arguments"]]
 
 
+# Over before as many steps were recorded as are wanted, and out of its group by then.
+SPAWNED = """
+import os, torch, torch.distributed as dist
+
+def train(rank):
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29535"}
+    dist.init_process_group("gloo", rank=rank, world_size=2)
+    torch.set_num_threads(1)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(30):
+        model(torch.randn(8, 4)).sum().backward()
+        optimizer.step()
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(train, nprocs=2)
+"""
+
+
+@pytest.mark.scripts
+def test_spawned_ranks_that_left_their_group_early_are_of_one_job(tmp_path: Path) -> None:
+    (tmp_path / "spawned.py").write_text(SPAWNED)
+    result = _collect(tmp_path, str(tmp_path / "spawned.py"))
+    assert (result.status, _written(tmp_path)) == (0, ["t/rank0.json", "t/rank1.json"])
+    assert result.folder == tmp_path / "out" / "t"
+    told = json.loads((tmp_path / "out/t/rank1.json").read_bytes())["advisor"]
+    assert told["local_ranks"] == 2
+
+
 @pytest.mark.scripts
 def test_a_failing_rank_shows_its_own_traceback(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "launch.py").write_text(LAUNCHER)

@@ -6,7 +6,6 @@ import pytest
 
 pytest.importorskip("torch")
 
-from traces.collect.trace_advisor_hook import run_description
 from traces.collect.trace_advisor_hook.run_description import local_ranks
 
 
@@ -21,9 +20,6 @@ from traces.collect.trace_advisor_hook.run_description import local_ranks
         ({}, None),
     ],
 )
-def test_who_shares_the_machine(
-    environment: dict[str, str], ranks: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_shares_the_machine(environment: dict[str, str], ranks: int | None) -> None:
     """A job of eight."""
-    monkeypatch.setattr(run_description, "world", lambda: (0, 8))
-    assert local_ranks(environment) == ranks
+    assert local_ranks(8, environment) == ranks

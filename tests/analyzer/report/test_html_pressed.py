@@ -1,0 +1,129 @@
+"""The page of a trace in a real browser, with real keys, clicks and turns of the wheel: what it offers, and what it asks for."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pytest
+
+from analyzer.explain import analyse_with_facts
+from analyzer.report import html
+from analyzer.report.from_trace import FromTrace
+from analyzer.views.slim_lanes import slim
+from running.recorded import ROOT
+from showing import analyses
+from showing.browser import axe, needs_chromium
+from showing.devtools import browser
+from showing.traced import many_events
+
+SAMPLE = ROOT / "traces/samples/baseline.json.gz"
+pytestmark = [needs_chromium, pytest.mark.slow]
+# What a page of a million events may take; a browser opens it in a part of two seconds, which tests/bench/page.py measures.
+MOST_BYTES = 5_000_000
+
+
+def many_pieces():
+    """The example, whose first finding has more pieces than are listed, and is lowered."""
+    made = analyses.example()
+    card = made.cards[0]
+    evidence = tuple(
+        msgspec.structs.replace(one, left_out=1_998, left_out_ns=8_000_000) if hasattr(one, "spans") else one
+        for one in card.evidence
+    )
+    because = "trust is caution, as nothing sure tells steps apart"
+    told = msgspec.structs.replace(card, evidence=evidence, lowered_from="high", lowered_because=because)
+    return analyses.example(findings=tuple(told if one.id == card.id else one for one in made.findings))
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    """A browser with a page of a million events, and the page."""
+    folder = tmp_path_factory.mktemp("pressed")
+    lanes = many_events(1_000_000)
+    page = folder / "page.html"
+    page.write_text(html.render(many_pieces(), FromTrace(lanes=slim(lanes, str))), encoding="utf-8")
+    with browser(folder / "profile") as shown:
+        yield shown, page
+
+
+@pytest.fixture
+def shown(opened):
+    """The page in a window, as it is when it has been opened."""
+    one, page = opened
+    one.size(1200, 900)
+    one.open(page)
+    return one
+
+
+def span(shown):
+    return shown.says("(d => [Number(d.from), Number(d.to)])(document.getElementById('viewer').dataset)")
+
+
+def text(shown, selector):
+    return shown.says(f"document.querySelector('{selector}').textContent")
+
+
+def test_a_million_events_fit_into_the_page(opened):
+    _, page = opened
+    assert 1_000_000 < page.stat().st_size < MOST_BYTES
+
+
+def test_it_asks_for_nothing_but_itself(opened, shown):
+    _, page = opened
+    shown.click(*shown.place("#viewer-lanes"))
+    assert set(shown.requests) == {page.as_uri()}
+
+
+def test_the_wheel_zooms_once_the_lanes_were_clicked(shown):
+    x, y = shown.place("#viewer-lanes")
+    whole = span(shown)
+    shown.wheel(x, y, 0.0)
+    assert span(shown) == whole
+    shown.click(x, y)
+    shown.wheel(x, y, -500.0)
+    begin, end = span(shown)
+    assert whole[0] < begin < end < whole[1]
+    shown.type("0")
+    assert span(shown) == whole
+
+
+def test_the_search_goes_from_match_to_match(shown):
+    shown.click(*shown.place("#viewer-search"))
+    shown.type("OP 7\n")
+    assert "together; Enter: the next" in text(shown, "#viewer-matches")
+    first = text(shown, "#viewer-told")
+    assert re.match(r"op [1-4]?7: ", first)
+    shown.type("\n")
+    assert re.match(r"op [1-4]?7: ", text(shown, "#viewer-told"))
+    assert text(shown, "#viewer-told") != first
+
+
+def test_a_finding_shows_itself_and_says_how_many_pieces_it_has(shown):
+    shown.click(*shown.place(".finding[open] .show"))
+    card = many_pieces().cards[0]
+    told = "142 ms of this step in 2,000 pieces, the longest 2 of which are drawn"
+    assert text(shown, "#viewer-told") == f"{card.rule} {card.title}: {told}"
+    assert shown.says("document.activeElement.id") == "viewer-lanes"
+
+
+def test_ticking_what_would_be_fixed_says_what_it_brings(opened, tmp_path):
+    one, _ = opened
+    page = tmp_path / "page.html"
+    page.write_text(html.render(analyse_with_facts(SAMPLE).analysis), encoding="utf-8")
+    one.open(page)
+    assert text(one, "#what-if output") == "Tick what you would fix."
+    one.click(*one.place("#what-if input"))
+    assert "saves up to about" in text(one, "#what-if output")
+
+
+def test_axe_finds_nothing_wrong_with_what_is_open(shown):
+    shown.says(axe().read_text(encoding="utf-8"))
+    assert shown.says("axe.run().then(told => told.violations.map(one => one.id))") == []
+
+
+def test_it_is_as_wide_as_a_telephone(opened):
+    one, page = opened
+    one.size(390, 844, telephone=True)
+    one.open(page)
+    assert one.says("[innerWidth, document.documentElement.scrollWidth]") == [390, 390]
