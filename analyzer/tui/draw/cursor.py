@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,9 +33,11 @@ class Cursor:
         return int(self.track.end_ns[self.event])
 
 
-def first(step: StepLanes, at_ns: int) -> Cursor | None:
-    """The event of the first lane with any that is nearest to a moment; None in a step without events."""
-    return next((nearest(track, at_ns) for track in step.tracks if len(track.start_ns)), None)
+def first(step: StepLanes, start_ns: int, end_ns: int) -> Cursor | None:
+    """The event nearest to the middle of a time, of the first lane with one in it, else with any; None in a step without events."""
+    found = [nearest(track, (start_ns + end_ns) // 2) for track in step.tracks if len(track.start_ns)]
+    inside = (one for one in found if one.start_ns < end_ns and one.end_ns > start_ns)
+    return next(inside, found[0] if found else None)
 
 
 def along(cursor: Cursor, by: int) -> Cursor:
@@ -74,11 +76,16 @@ def told(step: StepLanes, cursor: Cursor, findings: Iterable[FindingDocument], d
         label(CAUSES[int(track.cause[event])]),
     ]
     rules = [one.rule for one in findings if claims(one, step.number, cursor)]
-    parts += [f"beside the time of {', '.join(rules)}"] if rules else []
+    parts += [f"beside the time of {_few(rules)}"] if rules else []
     # Last: shapes are what is cut off where the line is too long.
     detail = line(track.details[int(track.detail[event])], 80)
     parts += [detail] if detail else []
     return f" {dot} ".join(parts)
+
+
+def _few(rules: Sequence[str]) -> str:
+    """`ID001, PY001`, or `ID001 and 3 more`: shapes stand behind them, and the line may have eighty cells."""
+    return ", ".join(rules) if len(rules) <= 2 else f"{rules[0]} and {len(rules) - 1} more"
 
 
 def lane_name(step: StepLanes, track: Track) -> str:

@@ -17,7 +17,7 @@ from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.look.plain import line
 from analyzer.views.step_lanes import StepLanes
 
-# Its lines: a rule, a title, and what follows it; more findings than fit are not listed.
+# Its lines: a rule, a title, and what follows it; more findings than fit are counted.
 EVENT_LINES = 7
 _GUTTER = 10
 
@@ -59,7 +59,13 @@ def event_lines(
     ]
     named = [Content.assemble((f"{name:<{_GUTTER}}", "$quiet"), text) for name, text in told if text]
     room = EVENT_LINES - len(lines)
-    explained = list(_explained(step, cursor, findings))[: max(1, room - len(named))]
+    explained = list(_explained(step, cursor, findings))
+    fit = max(1, room - len(named))
+    if len(explained) > fit:
+        explained = [
+            *explained[: fit - 1],
+            explained[fit - 1] + Content.styled(f", and {len(explained) - fit} more", "$quiet"),
+        ]
     return [*lines, *named[: room - len(explained)], *explained]
 
 

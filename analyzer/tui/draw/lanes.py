@@ -75,13 +75,14 @@ def _gap(width: int, glyphs: Glyphs) -> Content:
     return Content.styled(glyphs.gap * width, "$quiet")
 
 
-def axis(dur_ns: int, width: int, start_ns: int = 0) -> Content:
-    """Times along a part of the step, about one every 14 cells, the unit at the first.
+def axis(dur_ns: int, width: int, start_ns: int = 0, free: int | None = None) -> Content:
+    """Times along a part of the step, about one every 14 cells, the unit at the first that stands there.
 
     Args:
         dur_ns: Length of the part.
         width: Cells.
         start_ns: Where in the step it begins.
+        free: A cell that no time may touch.
     """
     end = start_ns + dur_ns
     unit, factor = next(
@@ -95,8 +96,9 @@ def axis(dur_ns: int, width: int, start_ns: int = 0) -> Content:
         column = round((tick * stride * factor - start_ns) / dur_ns * width)
         if column + cell_len(label) > width:
             break
-        text = text.ljust(column) + label
-        tick, first = tick + 1, False
+        tick += 1
+        if free is None or not column - 1 <= free <= column + cell_len(label):
+            text, first = text.ljust(column) + label, False
     return Content.styled(text.ljust(width), "$quiet")
 
 

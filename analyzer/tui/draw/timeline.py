@@ -100,11 +100,11 @@ def _columns(cursor: Cursor, view: View, width: int) -> tuple[int, int]:
 
 def _axis(view: View, width: int, cursor: Cursor | None, glyphs: Glyphs) -> Content:
     """Times, and an arrow over the event that is pointed at: its colour alone may be that of its neighbours."""
-    times = lanes.axis(view.dur_ns, width, view.start_ns)
     start, end = _columns(cursor, view, width) if cursor is not None else (0, 0)
     if start >= end:
-        return times
+        return lanes.axis(view.dur_ns, width, view.start_ns)
     middle = (start + end - 1) // 2
+    times = lanes.axis(view.dur_ns, width, view.start_ns, middle)
     return times[:middle] + Content.styled(glyphs.pointer, "bold $key") + times[middle + 1 :]
 
 

@@ -72,7 +72,8 @@ class TimelineView(Widget):
     def on_focus(self) -> None:
         """Point at an event: the arrow keys then walk from it."""
         if self.step is not None and self.cursor is None:
-            self.cursor = first(self.step, (self.view.start_ns + self.view.end_ns) // 2 if self.zoomed else 0)
+            seen = self.view
+            self.cursor = first(self.step, *((seen.start_ns, seen.end_ns) if self.zoomed else (0, 0)))
 
     def on_blur(self) -> None:
         """The arrow keys are for the gaps again."""
@@ -167,7 +168,7 @@ class TimelineView(Widget):
         parts = [units.stretch(self.view.start_ns, self.view.end_ns)]
         parts.append(units.count(events, "event"))
         parts += [f"{lanes} of {whole} lanes"] if lanes < whole else []
-        parts += ["z: back to the gaps"] if self.screen.maximized is self else []
+        parts += ["z: back to the gaps" if self.screen.maximized is self else "z: event by event"]
         return f" {self._glyphs.dot} ".join(parts)
 
     def zoom(self, factor: float, at_ns: int | None = None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import numpy as np
 import pytest
@@ -47,15 +49,20 @@ def at(cursor: Cursor | None) -> tuple[str, int]:
 
 @pytest.mark.parametrize(("moment", "event"), [(0, 0), (5, 0), (14, 0), (16, 1), (25, 1), (99, 2)])
 def test_the_nearest_event_is_pointed_at_first(step: StepLanes, moment: int, event: int) -> None:
-    assert at(first(step, moment * MS)) == ("main thread", event)
+    assert at(first(step, moment * MS, moment * MS)) == ("main thread", event)
+
+
+def test_of_what_is_seen_a_lane_with_an_event_comes_first(step: StepLanes) -> None:
+    assert at(first(step, 35 * MS, 55 * MS)) == ("stream 7", 0)
+    assert at(first(step, 25 * MS, 55 * MS)) == ("main thread", 1)
 
 
 def test_a_step_without_events_has_none() -> None:
-    assert first(StepLanes(0, 0, MS, (track("main thread", 0),), (), 0), 0) is None
+    assert first(StepLanes(0, 0, MS, (track("main thread", 0),), (), 0), 0, MS) is None
 
 
 def test_left_and_right_stay_in_the_lane_and_end_at_its_ends(step: StepLanes) -> None:
-    cursor = first(step, 0)
+    cursor = first(step, 0, 0)
     assert cursor is not None
     assert at(along(cursor, -1)) == ("main thread", 0)
     assert at(along(along(cursor, 1), 1)) == ("main thread", 2)
@@ -63,7 +70,7 @@ def test_left_and_right_stay_in_the_lane_and_end_at_its_ends(step: StepLanes) ->
 
 
 def test_up_and_down_skip_lanes_without_events(step: StepLanes) -> None:
-    cursor = first(step, 85 * MS)
+    cursor = first(step, 85 * MS, 85 * MS)
     assert cursor is not None
     below = across(step, cursor, 1)
     assert at(below) == ("depth 2", 0)
@@ -89,6 +96,37 @@ def test_what_else_is_known_stands_in_the_line(step: StepLanes) -> None:
     cursor = Cursor(sized, 0)
     here = StepLanes(6, 0, 100 * MS, (sized,), (), 0)
     assert told(here, cursor, (), "·").endswith(" · stream 7 · compute · launched by linear, 64x128")
+
+
+def test_many_findings_leave_room_for_the_shapes(step: StepLanes) -> None:
+    piece = analyses.doc.Intervals(title="Where in the step", step=6, spans=((5 * MS, 12 * MS),))
+    findings = [msgspec.structs.replace(one, evidence=(piece,)) for one in analyses.example().findings[:4]]
+    sized = track("stream 7", 0, (6, 8), detail="64x128")
+    said = told(StepLanes(6, 0, 100 * MS, (sized,), (), 0), Cursor(sized, 0), findings, "·")
+    assert said.endswith(f" · beside the time of {findings[0].rule} and 3 more · 64x128")
+
+
+@pytest.mark.parametrize(
+    ("some", "last"), [(3, "finding   {rule} {title}"), (5, "finding   {rule} {title}, and 2 more")]
+)
+def test_findings_that_do_not_fit_are_counted(step: StepLanes, some: int, last: str) -> None:
+    piece = analyses.doc.Intervals(title="Where in the step", step=6, spans=((5 * MS, 12 * MS),))
+    findings = [msgspec.structs.replace(one, evidence=(piece,)) for one in analyses.example().findings[:some]]
+    lines = event_lines(step, Cursor(step.tracks[1], 0), findings, 80, UNICODE)
+    assert "finding" not in "".join(one.plain for one in lines)
+    alone = track("stream 7", 0, (6, 8))
+    lines = event_lines(StepLanes(6, 0, 100 * MS, (alone,), (), 0), Cursor(alone, 0), findings, 80, UNICODE)
+    assert len(lines) == EVENT_LINES
+    assert lines[-1].plain == last.format(rule=findings[2].rule, title=findings[2].title)
+
+
+@pytest.mark.parametrize("event", [0, 1, 2])
+def test_the_arrow_cuts_no_time_in_two(step: StepLanes, event: int) -> None:
+    """Its cell is that of a time: the time goes, and the unit stands at the first that is left."""
+    cursor = Cursor(track("main thread", 0, (19, 21), (0, 1), (41, 42)), event)
+    times = picture(step, View(0, 100 * MS), None, 120, 4, UNICODE, cursor).plain.splitlines()[0]
+    left = {0: ["0 ms", "40", "60", "80"], 1: ["20 ms", "40", "60", "80"], 2: ["0 ms", "20", "60", "80"]}
+    assert re.findall(r"\d+(?: ms)?", times) == left[event]
 
 
 def chosen(drawn: Content) -> list[tuple[str, int]]:
