@@ -7,7 +7,7 @@ from analyzer.facts.communication.ranks import waiting_for_others
 from analyzer.finding import Advice
 from analyzer.units import duration, share
 from rules.changes import memory_limits_the_batch, older_than
-from rules.communication import libraries, serving
+from rules.communication import libraries, micro_batches, serving
 from rules.communication.buffers import of_buffers, other_exposed
 from rules.communication.kinds import in_turn, of_kind, reduced_once
 from rules.purpose import by_purpose
@@ -49,16 +49,10 @@ def look_at_all_ranks(facts: Facts) -> tuple[Advice, ...]:
     )
 
 
-_MORE_MICRO_BATCHES = Advice(
-    "python",
-    "schedule = Schedule1F1B(stage, n_microbatches=4 * stages, loss_fn=loss_fn)   # torch.distributed.pipelining",
+_MORE_MICRO_BATCHES = micro_batches.more(
+    "4 * stages",
     "Messages between two ranks, as stages of a pipeline send: a stage waits until the first micro-batch reaches it and after the "
     "last has left. More micro-batches make that a smaller part; stages that take equally long do not wait for one another.",
-)
-_INTERLEAVED = Advice(
-    "python",
-    "schedule = ScheduleInterleaved1F1B([first_stage, second_stage], n_microbatches=4 * stages, loss_fn=loss_fn)",
-    "Several smaller stages on each rank: a rank waits for less at the beginning and at the end of a step.",
 )
 _FEWER_PARTS = Advice(
     "text",
@@ -198,7 +192,7 @@ def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
     if _exchanges(facts):
         return _exchange_beside_compute(facts)
     if facts.communication.collectives.stages:
-        return (_INTERLEAVED,)
+        return (micro_batches.INTERLEAVED,)
     if facts.communication.collectives.activations:
         return (_ASYNC_PRODUCTS,)
     if kind := of_kind(facts):

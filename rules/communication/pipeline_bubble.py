@@ -55,7 +55,7 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.ranks.document import PipelinePart
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
-from rules.communication import serving
+from rules.communication import micro_batches, serving
 from rules.communication.seen import among_others
 from rules.purpose import by_purpose
 
@@ -105,9 +105,8 @@ def _finding(facts: Facts, place: JobPlace, pipe: PipelinePart, waits_ns: float)
         else f" {paced.cause_detail[:1].upper()}{paced.cause_detail[1:]}: balanced the step takes "
         f"{duration(paced.waited_ns_per_step)} less."
     )
-    more = Advice(
-        "python",
-        f"schedule = Schedule1F1B(stage, n_microbatches={4 * len(pipe.stages)})",
+    more = micro_batches.more(
+        str(4 * len(pipe.stages)),
         "Four microbatches a stage or more: each step has the waiting of filling and emptying the pipeline once.",
     )
     balance = Advice(
