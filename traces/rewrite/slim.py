@@ -16,6 +16,7 @@ import numpy as np
 
 from traces.errors import UsageError
 from traces.progress import Progress, silent
+from traces.reader.about.eventless import without_events
 from traces.reader.about.provenance import with_losses
 from traces.reader.columns.numbers import integers, nanoseconds
 from traces.reader.decode.chunks import Chunks
@@ -94,8 +95,8 @@ def write_slim(
         redaction: What all of it passes; None keeps it as it is.
 
     Raises:
-        UnreadableTraceError: The trace cannot be read.
-        UsageError: There are no such steps, or the copy cannot be written.
+        UnreadableTraceError: The trace cannot be read, or holds no events.
+        UsageError: There are no such steps, nothing would be left, or the copy cannot be written.
     """
     check_output(output, path)
     if path == STDIN and steps is not None:
@@ -106,9 +107,13 @@ def write_slim(
         chunks = Chunks(source.blocks(), source.name, repairs, RawEvents())
         with trace_writer(output) as writer:
             without = _Without((frozenset() if python else _STACKS) | (frozenset() if shapes else _SHAPES))
+            held = False
             for events in chunks:
+                held |= bool(events)
                 kept = _kept(events, window, without, python=python)
                 writer.write(redaction.events(kept) if redaction else kept)
+            if not held:
+                raise without_events(source.name, repairs)
             if not writer.events:
                 raise UsageError("nothing of the trace would be left", where=str(path), fix="keep more of it")
             top = with_losses(chunks.top, repairs)

@@ -248,6 +248,17 @@ def test_slim_of_missing_steps_says_which_there_are(tmp_path: Path) -> None:
         write_slim(write(tmp_path, lines(plain)), tmp_path / "out.json", steps=(7, 9))
 
 
+def test_slim_of_a_file_without_an_event_says_so(tmp_path: Path) -> None:
+    """What was asked for is not to blame, as it is where all there is was to be left out."""
+    path = tmp_path / "empty.json"
+    path.write_text('{"traceEvents": []}')
+    with pytest.raises(UnreadableTraceError, match="holds no events"):
+        write_slim(path, tmp_path / "copy.json")
+    path.write_text(json.dumps({"traceEvents": [{"ph": "X", "cat": "python_function", "name": "f", "ts": 1, "dur": 1}]}))
+    with pytest.raises(UsageError, match="nothing of the trace"):
+        write_slim(path, tmp_path / "copy.json", python=False)
+
+
 @needs_shared
 def test_slim_of_a_recorded_trace_is_small(tmp_path: Path) -> None:
     path = SHARED / "hta_a100_ddp_resnet.json.gz"
