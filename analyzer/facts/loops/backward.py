@@ -65,7 +65,7 @@ class BackwardTimes:
         if not len(made) or not len(begin):
             return EMPTY
         before = made[np.maximum(np.searchsorted(made, begin, side="right") - 1, 0)]
-        others = np.sort(ops["start_ns"].to_numpy())
+        others = np.sort(ops["start_ns"].to_numpy(), kind="stable")
         # Nothing else begins between the two, or it is another's time.
         direct = (before <= begin) & (
             np.searchsorted(others, begin, side="left") == np.searchsorted(others, before, side="left")

@@ -276,5 +276,5 @@ def _whole_frame(trace: Trace, recorded: IntervalSet) -> pd.DataFrame:
 
 
 def _events_per_step(host_start: Int64Array, host_end: Int64Array, at: Int64Array) -> Int64Array:
-    first, beyond = slices(np.sort(at), host_start, host_end)
+    first, beyond = slices(np.sort(at, kind="stable"), host_start, host_end)
     return beyond - first

@@ -27,9 +27,9 @@ OUTSIDE = "outside --steps"
 
 def _overlapping(host_start: Int64Array, host_end: Int64Array, spans: pd.DataFrame) -> Int64Array:
     """How many spans touch each step."""
-    ended = np.searchsorted(np.sort(spans["end_ns"].to_numpy()), host_start, side="right")
-    begun = np.searchsorted(np.sort(spans["start_ns"].to_numpy()), host_end, side="left")
-    return begun - ended
+    # A trace is almost in order, which a stable sort is many times as fast for.
+    start, end = (np.sort(spans[name].to_numpy(), kind="stable") for name in ("start_ns", "end_ns"))
+    return np.searchsorted(start, host_end, side="left") - np.searchsorted(end, host_start, side="right")
 
 
 def left_out(

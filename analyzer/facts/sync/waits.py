@@ -241,7 +241,7 @@ def _territory(trace: Trace, device: DeviceFacts, frame: pd.DataFrame, sync: Int
     main = device.main
     if main is not None:
         kernels = trace.kernels
-        starts = np.sort(kernels["start_ns"].to_numpy()[kernels["device"].to_numpy() == main.device])
+        starts = np.sort(kernels["start_ns"].to_numpy()[kernels["device"].to_numpy() == main.device], kind="stable")
         index = np.searchsorted(starts, end, side="left")
         exists = index < len(starts)
         end[exists] = starts[index[exists]]

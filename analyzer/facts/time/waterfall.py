@@ -175,12 +175,12 @@ def _divide_by_thread(
 def _refilled(trace: Trace, device: int) -> Int64Array:
     """Starts of kernels, and of copies behind so many that they are the work itself and no batch before it, sorted."""
     kernels, copies = (
-        np.sort(frame["start_ns"].to_numpy()[frame["device"].to_numpy() == device])
+        np.sort(frame["start_ns"].to_numpy()[frame["device"].to_numpy() == device], kind="stable")
         for frame in (trace.kernels, trace.copies)
     )
     before = np.searchsorted(kernels, copies)
     place = np.arange(len(copies)) - np.searchsorted(before, before)
-    return np.sort(np.concatenate([kernels, copies[place >= _PARTS_OF_A_BATCH]]))
+    return np.sort(np.concatenate([kernels, copies[place >= _PARTS_OF_A_BATCH]]), kind="stable")
 
 
 def _inside(part: IntervalSet, *sets: IntervalSet) -> IntervalSet:

@@ -40,7 +40,7 @@ def computed_on_host(trace: Trace, host: HostFacts, transfers: Transfers) -> str
         root = parent[root]
     start, end = (np.append(ops[name].to_numpy(), 0)[root] for name in ("start_ns", "end_ns"))
     loading = IntervalSet.of_rows(trace.annotations, is_any(trace.annotations["kind"], "loader"))
-    launched = np.sort(trace.runtime["start_ns"].to_numpy())
+    launched = np.sort(trace.runtime["start_ns"].to_numpy(), kind="stable")
     quiet = np.searchsorted(launched, start) == np.searchsorted(launched, end)
     found = (root != NONE) & (end - start >= OWN_WORK_ALONE_NS) & quiet & ~loading.contains(start)
     size = copies["size_bytes"].to_numpy(dtype=np.int64, na_value=0)

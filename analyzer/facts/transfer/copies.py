@@ -235,7 +235,7 @@ def _kernels_between(device: DeviceFacts, trace: Trace, to_device: Copies) -> In
     if len(large) < 2 or device.main is None:
         return np.empty(0, dtype=np.int64)
     kernels = trace.kernels
-    starts = np.sort(kernels["start_ns"].to_numpy()[kernels["device"].to_numpy() == device.main.device])
+    starts = np.sort(kernels["start_ns"].to_numpy()[kernels["device"].to_numpy() == device.main.device], kind="stable")
     between: Int64Array = np.diff(np.searchsorted(starts, np.sort(large.frame["start_ns"].to_numpy())))
     return between
 
