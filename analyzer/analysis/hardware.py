@@ -41,6 +41,7 @@ class OperatorWork(Document, frozen=True, kw_only=True):
         recomputed_calls: How many of them compute again what was computed before, to save memory.
         kernel_ns: Their kernels' durations; of the calls themselves where no device was recorded.
         flops: Of products, as `torch.utils.flop_counter` counts them; None where it cannot be told.
+        masked_flops: Those of `flops` that a recorded causal mask leaves out: they count in no rate and in no share.
         bytes: Inputs and outputs once; None where it cannot be told.
         flops_per_s: Achieved.
         bytes_per_s: Achieved.
@@ -59,6 +60,7 @@ class OperatorWork(Document, frozen=True, kw_only=True):
     recomputed_calls: int
     kernel_ns: int
     flops: int | None
+    masked_flops: int
     bytes: int | None
     flops_per_s: float | None
     bytes_per_s: float | None
@@ -145,7 +147,8 @@ class Hardware(Document, frozen=True, kw_only=True):
         operators_left_out: How many more there are.
         others: Ops without a formula, the longest first.
         known_ratio: Share of all kernel time in operators whose work is known; None where nothing ran.
-        hfu_ratio: Hardware FLOPs utilisation: products, recomputed ones too, at their peaks as a share of the used steps.
+        hfu_ratio: Hardware FLOPs utilisation: products, recomputed ones too, at their peaks as a share of the used steps;
+            without what a recorded causal mask leaves out, half of which many count as well.
         mfu_ratio: Model FLOPs utilisation: the same without recomputed ones.
         utilisation_reason: Why one of the two is None; empty where none is.
         ceilings: What perfection would bring.

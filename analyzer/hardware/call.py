@@ -29,10 +29,17 @@ class Work(msgspec.Struct, frozen=True):
         flops: Floating-point operations of products as `torch.utils.flop_counter` counts them: two for each multiplication and
             addition, the upper bound where a mask leaves some out; 0 for ops without products.
         bytes: Inputs read once and outputs written once; None where their types are not recorded.
+        masked: Those of `flops` that a recorded causal mask leaves out.
     """
 
     flops: int
     bytes: int | None
+    masked: int = 0
+
+    @property
+    def needed(self) -> int:
+        """Operations that have to be done: a fused kernel passes over what a causal mask leaves out."""
+        return self.flops - self.masked
 
 
 class Call(msgspec.Struct, frozen=True):

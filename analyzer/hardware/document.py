@@ -15,11 +15,15 @@ from analyzer.hardware.peaks import Limits
 from analyzer.hardware.roofline import Place, place
 from analyzer.hardware.shortfall import shortfalls
 from analyzer.hardware.work import PRODUCTS
+from analyzer.units import duration
 from traces.trace import Capability
 
 MOST_OPERATORS = 200
 MOST_OTHERS = 20
 MOST_COUNTERS = 100
+# Work that may be products and is not counted takes no longer at the peaks than it took: less than this part of what is known
+# changes no figure that anybody would act on.
+_UNSURE_RATIO = 0.1
 _UNCLEAR = "forward ops run inside a backward pass of the user's own: perhaps recomputed, perhaps gradients"
 
 
@@ -86,13 +90,14 @@ def _counters(facts: Facts) -> tuple[doc.CounterRow, ...]:
 def _row(one: Operator, at: Place, shortfall: tuple[str, ...]) -> doc.OperatorWork:
     work = one.work if isinstance(one.work, Work) else None
     flops = one.calls * work.flops if work else None
+    needed = one.calls * work.needed if work else None
     moved = one.calls * work.bytes if work and work.bytes is not None else None
     seconds = one.device_ns / 1e9
     least = at.least_ns
     return doc.OperatorWork(
         op=one.op, input_dims=one.input_dims, input_types=one.input_types, calls=one.calls, kernel_ns=one.device_ns,
-        recomputed_calls=one.again, flops=flops, bytes=moved,
-        flops_per_s=flops / seconds if flops is not None and seconds else None,
+        recomputed_calls=one.again, flops=flops, masked_flops=one.calls * work.masked if work else 0, bytes=moved,
+        flops_per_s=needed / seconds if needed is not None and seconds else None,
         bytes_per_s=moved / seconds if moved is not None and seconds else None,
         format=at.format, peak_ratio=least / one.device_ns if least is not None else None, side=at.side,
         above_roofline_ns=round(one.device_ns - least) if least is not None else None,
@@ -121,8 +126,10 @@ def _utilisation(
             return None, f"{one.op}: {at.reason}"
         if at.side == "compute" and at.least_ns is None:
             return None, f"{one.op}: {at.reason}"
-        call_ns = one.work.flops / peak.flops_per_s[at.format] * 1e9
+        call_ns = one.work.needed / peak.flops_per_s[at.format] * 1e9
         needed += one.calls * call_ns
         again += one.again * call_ns
+    if found.untold_ns > _UNSURE_RATIO * needed:
+        return None, f"of {duration(found.untold_ns)} of work nothing tells whether it multiplies matrices"
     total = facts.steps.total_ns
     return ((needed / total, (needed - again) / total), "") if total else (None, "there are no used steps")

@@ -28,6 +28,8 @@ _UNCOUNTED = re.compile(
     r"|mkl(?:dnn)?_linear|_convolution_transpose_pointwise|(?:quantized|onednn)::q?(?:linear|conv|mat)"
     r"|_weight_int[48]pack_mm|_dyn_quant_matmul"
 )
+# Ops that somebody else than torch wrote. What torch's own do without a formula is known by their names.
+_FOREIGN = re.compile(r"(?!aten::|prims?::|autograd::|torch::|c10d|_c10d|profiler::|inductor::)\w+::")
 # Products that compute by themselves. One around another product hands on what it was called with: under `torch.vmap` its recorded
 # shapes are those of one sample, the product inside has the batch.
 _PLAIN = frozenset(name for name in products.FORMULAS if re.search(r"::_?b?(?:add)?b?mm(?:_|_activation)?$", name))
@@ -70,6 +72,8 @@ class Operators(msgspec.Struct, frozen=True, eq=False):
             without a device.
         other_products_ns: Time of kernels that multiply matrices and belong to no product in `rows`: of graphs, of compiled code.
             Without a device that of ops which are known to multiply and have no formula.
+        untold_ns: Time of kernels that may be products: neither their names nor an op of torch's tells what they compute. Without
+            a device that of such ops outside those they call.
         others: Ops without a formula, with the time of their kernels; without a device their own outside those they call. The
             longest first.
         perhaps_computed: Products without a device of which nothing tells whether a recomputation did them; in no row.
@@ -79,6 +83,7 @@ class Operators(msgspec.Struct, frozen=True, eq=False):
     all_ns: int
     of_kernel: Int64Array
     other_products_ns: int
+    untold_ns: int
     others: tuple[tuple[str, int], ...]
     perhaps_computed: int
 
@@ -131,6 +136,7 @@ def _operators(facts: Facts) -> Operators:
         counted &= ~facts.kernels.not_computed.certainly
         rows, time, all_ns, other_products_ns = _on_the_host(facts, counted)
         others = of_calls(tree, facts.steps.host_window.contains(tree.ops["start_ns"].to_numpy()), counted)
+        untold_ns = sum(spent for name, spent in others if _FOREIGN.match(name) and not _UNCOUNTED.search(name))
         perhaps = pick(facts.kernels.not_computed.perhaps & tree.named(PRODUCTS.__contains__), rows)
         perhaps_computed, rows, time = int(perhaps.sum()), rows[~perhaps], time[~perhaps]
         owner = np.empty(0, dtype=np.int64)
@@ -144,6 +150,8 @@ def _operators(facts: Facts) -> Operators:
         works = ~facts.kernels.named.collective
         others = of_kernels(tree, frame["op"].to_numpy()[works & ~known], duration[works & ~known])
         all_ns = int(duration[works].sum())
+        of_torch = np.append(tree.named(lambda name: name.startswith("aten::")), False)[frame["op"].to_numpy()]
+        untold_ns = int(duration[works & ~known & ~of_torch & facts.kernels.named.is_family("other")].sum())
         rows, place = np.unique(owner[known], return_inverse=True)
         time = np.bincount(place, weights=duration[known], minlength=len(rows)).astype(np.int64)
         kind = codes_of(frame["number_format"]).astype(np.int64)
@@ -157,7 +165,7 @@ def _operators(facts: Facts) -> Operators:
     # From the row of an op to the place of its operator; the last entry is for kernels without one.
     of_op = np.full(len(tree.ops) + 1, NONE, dtype=np.int64)
     of_op[rows] = number
-    return Operators(found, all_ns, of_op[owner], other_products_ns, others, perhaps_computed)
+    return Operators(found, all_ns, of_op[owner], other_products_ns, untold_ns, others, perhaps_computed)
 
 
 def _handed_on(tree: OpTree) -> BoolArray:

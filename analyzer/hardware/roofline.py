@@ -19,7 +19,7 @@ class Place(msgspec.Struct, frozen=True):
     Args:
         format: Number format of its peak; None where it cannot be told or there are no products.
         side: What limits it; None where it cannot be told.
-        least_ns: The least time of all its calls; None likewise.
+        least_ns: The least time of all its calls, without what a causal mask leaves out; None likewise.
         reason: Why something is None; empty where nothing is.
     """
 
@@ -72,7 +72,7 @@ def place(operator: Operator, peak: Limits | None) -> Place:
             return Place(None, None, None, "no peak is known for its number format")
         both = (f"{one} at {peak.flops_per_s[one] / 1e12:g} TFLOP/s" for one in known)
         return Place(None, None, None, f"may run as {' or as '.join(both)}")
-    compute_ns = operator.calls * work.flops / peak.flops_per_s[kind] * 1e9
+    compute_ns = operator.calls * work.needed / peak.flops_per_s[kind] * 1e9
     side: Literal["compute", "memory"] = "compute" if compute_ns >= memory_ns else "memory"
     return _checked(operator, Place(kind, side, max(compute_ns, memory_ns), ""))
 
@@ -81,9 +81,9 @@ def _checked(operator: Operator, found: Place) -> Place:
     """More than the peak is doubt: the wrong row, lost events, or, of memory, data that a cache still held."""
     if found.least_ns is None or found.least_ns <= operator.device_ns:
         return found
-    source = (
-        "data came from a cache"
-        if found.side == "memory"
-        else "the peak is not this device's, or was measured beside others"
-    )
+    source = "the peak is not this device's, or was measured beside others"
+    if found.side == "memory":
+        source = "data came from a cache"
+    elif "attention" in operator.op and isinstance(operator.work, Work) and not operator.work.masked:
+        source = f"a mask that is not recorded leaves out a part of the work, {source}"
     return Place(found.format, found.side, None, f"faster than the peak: {source}, or events are missing")

@@ -10,6 +10,7 @@ from analyzer.facts import Facts
 from analyzer.hardware.call import Call, Shape, UnknownWorkError, Work, decode_call
 from analyzer.hardware.limits import device_peaks
 from analyzer.hardware.operators import Operator, operators
+from analyzer.hardware.peaks import Limits
 from analyzer.hardware.roofline import Place, first_type, place
 from analyzer.hardware.work import PRODUCTS
 
@@ -42,12 +43,14 @@ class Shortfall(msgspec.Struct, frozen=True):
         operator: The operator.
         place: Where it stands; its least time is known.
         reasons: Why it takes longer, in words; empty where its shapes do not tell.
+        whole_ratio: `ratio` if what a causal mask leaves out had to be computed, too.
     """
 
     number: int
     operator: Operator
     place: Place
     reasons: tuple[str, ...]
+    whole_ratio: float
 
     @property
     def padding_only(self) -> bool:
@@ -81,8 +84,15 @@ def _shortfalls(facts: Facts) -> tuple[Shortfall, ...]:
         at = place(one, limits)
         # Of empty inputs, an expert without tokens, there is nothing to multiply.
         if one.op in PRODUCTS and at.least_ns is not None and isinstance(one.work, Work) and one.work.flops:
-            found.append(Shortfall(number, one, at, reasons(one, processors)))
+            found.append(Shortfall(number, one, at, reasons(one, processors), _whole_ratio(one, at, limits)))
     return tuple(found)
+
+
+def _whole_ratio(operator: Operator, at: Place, limits: Limits | None) -> float:
+    least_ns = at.least_ns or 0.0
+    if isinstance(operator.work, Work) and limits is not None and at.format is not None:
+        least_ns = max(least_ns, operator.calls * operator.work.flops / limits.flops_per_s[at.format] * 1e9)
+    return least_ns / max(operator.device_ns, 1)
 
 
 def _multiprocessors(facts: Facts) -> int | None:

@@ -169,6 +169,8 @@ def against(analysis: Analysis) -> str:
         texts.append(
             f"Operators of known work take {share(found.known_ratio)} of all operator time.{other_ops(analysis, found)}"
         )
+    if any(one.masked_flops for one in found.operators):
+        texts.append("What a causal mask leaves out is no work.")
     missing = sorted({one.reason for one in found.operators if one.reason and one.reason not in texts[0]})
     if missing:
         listed = "; ".join(safe.clean(one) for one in missing[:4])
@@ -283,7 +285,7 @@ def _dot(one: OperatorWork, steps: int, whole: int, each: str) -> Dot:
     said = row(one, steps)
     peak = f", {said.peak} of its peak" if said.peak != NOTHING else ""
     return Dot(
-        intensity=(one.flops or 0) / (one.bytes or 1),
+        intensity=((one.flops or 0) - one.masked_flops) / (one.bytes or 1),
         flops_per_s=one.flops_per_s or 0.0,
         ratio=one.kernel_ns / whole,
         side=one.side,

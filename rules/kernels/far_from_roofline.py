@@ -39,9 +39,10 @@ At most the time above the roofline, which is likely of misaligned sizes alone: 
 it in each call brings more samples a second, not a shorter step: nothing of that is called likely.
 
 ## When it is wrong
-A datasheet's peak holds at full clock. A causal mask leaves out up to half of the operations, which count in full here. Kernels
-that run beside others take longer than alone; without a device, time in which the thread had no core is taken off before anything
-counts as far. Where a layer's shape is what the model needs, only a larger batch helps.
+A datasheet's peak holds at full clock. What a recorded causal mask leaves out is no work, but an operator counts as far only where
+it would with that, too; another mask counts in full. Kernels that run beside others take longer than alone; without a device, time
+in which the thread had no core is taken off before anything counts as far. Where a layer's shape is what the model needs, only a
+larger batch helps.
 
 ## Thresholds
 - `max_peak_ratio`: share of its peak below which an operator counts.
@@ -92,14 +93,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if not known:
         yield cannot_tell("no product has a roofline: its device's peaks or its types are not known")
         return
-    far = [one for one in known if one.ratio < limits["max_peak_ratio"]]
+    # Blocks along the diagonal of a causal mask are computed whole, and short sequences have little else.
+    far = [one for one in known if one.whole_ratio < limits["max_peak_ratio"]]
     lacked = _without_core(facts)
-    if far and lacked and not any(one.ratio < limits["max_peak_ratio"] * (1 - lacked) for one in far):
+    if far and lacked and not any(one.whole_ratio < limits["max_peak_ratio"] * (1 - lacked) for one in far):
         yield cannot_tell(
             f"for {share(lacked)} of the steps the thread had no core, enough to explain what products take longer"
         )
         return
-    far = [one for one in far if one.ratio < limits["max_peak_ratio"] * (1 - lacked)]
+    far = [one for one in far if one.whole_ratio < limits["max_peak_ratio"] * (1 - lacked)]
     above = sum(one.above_ns for one in far)
     ratio = facts.steps.ratio(round(above))
     if ratio < limits["min_ratio"]:

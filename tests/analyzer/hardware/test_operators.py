@@ -70,6 +70,38 @@ def test_faster_than_the_peak_is_doubt_and_no_result() -> None:
     assert "faster than the peak" in one.reason
 
 
+def _attention(causal: str, dur: float) -> TraceBuilder:
+    """Three steps, each one call of flash attention in bfloat16 on 4,096 queries and keys, and its kernel."""
+    builder = TraceBuilder(device="rocm")
+    dims, types = [[4, 32, 4096, 128]] * 3 + [[]] * 3, ["c10::BFloat16"] * 3 + ["Scalar"] * 3
+    for number in range(3):
+        at = number * 10_000
+        builder.step(number, at, 9_000)
+        args = {"Input Dims": dims, "Input type": types, "Concrete Inputs": ["", "", "", "0.", causal, "False"]}
+        builder.op("aten::_scaled_dot_product_flash_attention", at + 10, 80, **args)
+        builder.launch(at + 30, kernel_start=at + 150, kernel_dur=dur, name="flash_fwd_kernel", op=None)
+    return builder
+
+
+def test_what_a_causal_mask_leaves_out_is_neither_achieved_nor_too_fast() -> None:
+    """1.5 times its peak if all were computed, three quarters of it without the half that is masked."""
+    flops = 2 * 2 * 4 * 32 * 4096**2 * 128
+    least_us = flops / 1307.4e6
+    causal, whole, unknown = (
+        hardware(Facts(_attention(flag, least_us / 1.5).trace())) for flag in ("True", "False", "")
+    )
+    (one,) = causal.operators
+    assert one.flops is not None
+    assert (one.flops, one.masked_flops) == (3 * flops, 3 * flops * 4095 // 8192)
+    assert one.peak_ratio == pytest.approx(0.75, rel=1e-3)
+    assert one.flops_per_s == pytest.approx(0.75 * 1307.4e12, rel=1e-3)
+    steps_us = Facts(_attention("True", least_us).trace()).steps.total_ns / 1e3
+    assert causal.mfu_ratio == pytest.approx(3 * least_us / 2 / steps_us, rel=1e-3)
+    assert [found.operators[0].peak_ratio for found in (whole, unknown)] == [None, None]
+    assert all("mask that is not recorded" in found.operators[0].reason for found in (whole, unknown))
+    assert (whole.operators[0].masked_flops, whole.mfu_ratio) == (0, None)
+
+
 @pytest.mark.parametrize(
     ("other", "known"),
     [
@@ -91,6 +123,35 @@ def test_utilisation_is_not_told_of_a_part_of_the_products(other: str, known: bo
     document = hardware(Facts(builder.trace()))
     assert (document.hfu_ratio is not None, document.mfu_ratio is not None) == (known, known)
     assert ("outside ops whose work is known" in document.utilisation_reason) is not known
+
+
+@pytest.mark.parametrize(
+    ("op", "kernel", "dur", "known"),
+    [
+        (None, "Kernel2", 100, False), ("mylib::fused_loss", "_fused_linear_cross_entropy_kernel", 100, False),
+        # What torch's own ops without a formula launch is known to be something else; so are names that say what they do.
+        ("aten::topk", "Kernel2", 100, True), (None, "triton_poi_fused_add_0", 100, True),
+    ],
+)  # fmt: skip
+def test_utilisation_is_not_told_where_kernels_may_be_products(
+    op: str | None, kernel: str, dur: float, known: bool
+) -> None:
+    """By a name that says nothing, outside all ops as in a graph, or in an op of somebody else's."""
+    builder = _builder(100)
+    for number in range(3):
+        builder.launch(number * 1_000 + 300, kernel_start=number * 1_000 + 400, kernel_dur=dur, name=kernel, op=op)
+    document = hardware(Facts(builder.trace()))
+    assert (document.hfu_ratio is not None, document.mfu_ratio is not None) == (known, known)
+    assert ("nothing tells whether it multiplies" in document.utilisation_reason) is not known
+
+
+@pytest.mark.parametrize(
+    ("op", "known"), [("mylib::fused_loss", False), ("aten::topk", True), ("AddmmBackward0", True)]
+)
+def test_without_a_device_ops_of_others_may_multiply(op: str, known: bool) -> None:
+    document = hardware(_on_the_cpu(("aten::mm", [[512, 512]] * 2, "float"), (op, [[512, 512]] * 2, "float")))
+    assert (document.hfu_ratio is not None) is known
+    assert ("nothing tells whether it multiplies" in document.utilisation_reason) is not known
 
 
 def _on_the_cpu(*calls: tuple[str, object, str]) -> Facts:

@@ -140,6 +140,41 @@ def test_attention_of_every_backend_is_counted_as_by_torch(name: str) -> None:
     assert work.flops == formula(*tensors, out_val=tensors[0])
 
 
+_WITH_MASKS = sorted(name for name in PRODUCTS if "attention" in name)
+
+
+@pytest.mark.parametrize("name", _WITH_MASKS)
+def test_a_causal_mask_is_looked_for_where_torch_records_it(name: str) -> None:
+    """Three queries and three keys: of nine pairs six are left."""
+    op = getattr(torch.ops.aten, name.removeprefix("aten::"), None)
+    if op is None:
+        pytest.skip("this torch has no such op")
+    places = {one.name: place for place, one in enumerate(op.default._schema.arguments)}
+    flag = places.get("is_causal", places.get("custom_mask_type"))
+    assert flag is not None
+    shape = [2, 4, 3, 8] if "dot_product" in name else [2, 3, 4, 8]
+    dims = json.dumps([shape] * (4 if name.endswith("backward") else 3))
+    causal = ("True", "False") if "is_causal" in places else ("1", "0")
+    values = [["True" if place not in (flag, 4) else "" for place in range(len(places))] for _ in causal]
+    for text, one in zip(values, causal, strict=True):
+        text[flag] = one
+    masked, whole = (work_of(name, dims, "", json.dumps(text)) for text in values)
+    unknown = work_of(name, dims)
+    assert isinstance(masked, Work)
+    assert isinstance(whole, Work)
+    assert unknown == whole
+    assert (masked.flops, masked.needed) == (whole.flops, whole.flops * 6 // 9)
+    assert whole.needed == whole.flops
+
+
+@pytest.mark.parametrize(("queries", "keys", "left"), [(4, 4, 10), (1, 1, 1), (2, 4, 3), (4, 2, 3), (0, 4, 0)])
+def test_of_uneven_lengths_the_corner_counts_that_leaves_out_more(queries: int, keys: int, left: int) -> None:
+    dims = json.dumps([[1, 1, queries, 8], [1, 1, keys, 8], [1, 1, keys, 8]])
+    work = work_of("aten::_scaled_dot_product_flash_attention", dims, "", '["", "", "", "0.", "True", "False"]')
+    assert isinstance(work, Work)
+    assert work.needed == left * 2 * 2 * 8
+
+
 @COUNTS_ATTENTION
 def test_scaled_products_and_library_convolutions_are_counted_as_by_torch() -> None:
     scaled = flop_registry[torch.ops.aten._scaled_mm]((3, 16), (16, 5), (), ())
