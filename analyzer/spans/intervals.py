@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.arrays import BoolArray, Int64Array, RowArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _EMPTY: Int64Array = np.empty(0, dtype=np.int64)
 _EMPTY.setflags(write=False)
+# Intervals that are looked at together.
+_AT_ONCE = 1 << 16
 
 
 class IntervalSet:
@@ -50,11 +52,7 @@ class IntervalSet:
                 start, end = np.sort(start, kind="stable"), np.sort(end, kind="stable")
             else:
                 end = np.maximum.accumulate(end)
-            # A new interval begins where the start lies past everything seen so far; touching ones are merged.
-            apart = np.ones(len(start) + 1, dtype=np.bool_)
-            np.greater(start[1:], end[:-1], out=apart[1:-1])
-            edges = np.flatnonzero(apart)
-            start, end = start[edges[:-1]], end[edges[1:] - 1]
+            start, end = _merged(start, end)
         else:
             # What is kept is made read-only, which the caller's own arrays must not become.
             start, end = start.copy(), end.copy()
@@ -80,7 +78,7 @@ class IntervalSet:
         return cls(array[:, 0], array[:, 1])
 
     @classmethod
-    def of_rows(cls, frame: pd.DataFrame, rows: BoolArray | Int64Array | None = None) -> IntervalSet:
+    def of_rows(cls, frame: pd.DataFrame, rows: BoolArray | RowArray | None = None) -> IntervalSet:
         """When the events of a frame run.
 
         Args:
@@ -96,7 +94,11 @@ class IntervalSet:
         found = [part for part in parts if part]
         if len(found) < 2:
             return found[0] if found else EMPTY
-        return cls(np.concatenate([part.start_ns for part in found]), np.concatenate([part.end_ns for part in found]))
+        start, end = (np.concatenate([getattr(part, name) for part in found]) for name in ("start_ns", "end_ns"))
+        # Sorted in place: of millions of intervals each array is 8 MB. Runs that are sorted are only merged.
+        start.sort(kind="stable")
+        end.sort(kind="stable")
+        return cls._normal(*_merged(start, end))
 
     @property
     def longest_ns(self) -> int:
@@ -141,18 +143,27 @@ class IntervalSet:
         if len(self) == 1:
             return other.clip(int(self.start_ns[0]), int(self.end_ns[0]))
         few, many = (self, other) if len(self) < len(other) else (other, self)
-        # For each of the few, the run of the many that touch it.
-        low = np.searchsorted(many.end_ns, few.start_ns, side="right")
-        high = np.searchsorted(many.start_ns, few.end_ns, side="left")
-        count = np.maximum(high - low, 0)
-        mine = np.repeat(np.arange(len(few)), count)
-        theirs = np.arange(len(mine))
-        theirs += np.repeat(low - (np.cumsum(count) - count), count)
-        start, end = few.start_ns[mine], few.end_ns[mine]
         # Two parts never touch: where one ends, one of the two sets has a gap.
-        return self._normal(
-            np.maximum(start, many.start_ns[theirs], out=start), np.minimum(end, many.end_ns[theirs], out=end)
-        )
+        touched = np.searchsorted(many.start_ns, few.end_ns[-1]) - np.searchsorted(many.end_ns, few.start_ns[0])
+        start, end = (np.empty(len(few) + max(int(touched), 0), dtype=np.int64) for _ in range(2))
+        parts = 0
+        # Of millions at once what is worked out for each would be several times the sets.
+        for first in range(0, len(few), _AT_ONCE):
+            begins, ends = few.start_ns[first : first + _AT_ONCE], few.end_ns[first : first + _AT_ONCE]
+            # For each of the few, the run of the many that touch it.
+            low = np.searchsorted(many.end_ns, begins, side="right")
+            high = np.searchsorted(many.start_ns, ends, side="left")
+            count = np.maximum(high - low, 0)
+            mine = np.repeat(np.arange(len(begins)), count)
+            theirs = np.arange(len(mine))
+            theirs += np.repeat(low - (np.cumsum(count) - count), count)
+            here = slice(parts, parts + len(mine))
+            np.maximum(begins[mine], many.start_ns[theirs], out=start[here])
+            np.minimum(ends[mine], many.end_ns[theirs], out=end[here])
+            parts += len(mine)
+        start.resize(parts, refcheck=False)
+        end.resize(parts, refcheck=False)
+        return self._normal(start, end)
 
     def __sub__(self, other: IntervalSet) -> IntervalSet:
         if not self or not other:
@@ -204,7 +215,14 @@ class IntervalSet:
         """
         start = np.asarray(start_ns, dtype=np.int64)
         end = np.asarray(end_ns, dtype=np.int64)
-        overlap: Int64Array = np.maximum(self._covered_before(end) - self._covered_before(start), 0)
+        if not self:
+            return np.zeros(len(start), dtype=np.int64)
+        overlap: Int64Array = np.empty(len(start), dtype=np.int64)
+        before = np.cumsum(self.end_ns - self.start_ns)
+        for first in range(0, len(start), _AT_ONCE):
+            here = slice(first, first + _AT_ONCE)
+            covered = self._covered_before(end[here], before) - self._covered_before(start[here], before)
+            np.maximum(covered, 0, out=overlap[here])
         return overlap
 
     def contains(self, at_ns: npt.ArrayLike) -> npt.NDArray[np.bool_]:
@@ -218,24 +236,34 @@ class IntervalSet:
         inside: npt.NDArray[np.bool_] = (index >= 0) & (at < self.end_ns[np.maximum(index, 0)])
         return inside
 
-    def _covered_before(self, at_ns: Int64Array) -> Int64Array:
-        """Nanoseconds of the set that lie before each moment."""
-        if not self:
-            return np.zeros(len(at_ns), dtype=np.int64)
+    def _covered_before(self, at_ns: Int64Array, until: Int64Array) -> Int64Array:
+        """Nanoseconds of the set that lie before each moment.
+
+        Args:
+            at_ns: Moments, shape (n,).
+            until: What each interval and those before it last together.
+        """
         if len(self) == 1:
             inside: Int64Array = np.minimum(np.maximum(at_ns, self.start_ns[0]), self.end_ns[0]) - self.start_ns[0]
             return inside
-        length = self.end_ns - self.start_ns
-        before = np.cumsum(length)
-        before -= length
         index = np.searchsorted(self.start_ns, at_ns, side="right") - 1
         early = index < 0
         index[early] = 0
-        covered = at_ns - self.start_ns[index]
-        np.minimum(covered, length[index], out=covered)
-        covered += before[index]
+        # Up to the end of the interval that began last, less what of that is still to come.
+        coming = self.end_ns[index]
+        coming -= at_ns
+        covered = until[index]
+        covered -= np.maximum(coming, 0, out=coming)
         covered[early] = 0
         return covered
+
+
+def _merged(start: Int64Array, end: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Sorted starts and sorted ends of at least one interval, touching and overlapping ones made one."""
+    # A new interval begins where the start lies past everything seen so far.
+    apart = np.ones(len(start) + 1, dtype=np.bool_)
+    np.greater(start[1:], end[:-1], out=apart[1:-1])
+    return start[apart[:-1]], end[apart[1:]]
 
 
 EMPTY = IntervalSet()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analyzer.spans import intervals
 from analyzer.spans.intervals import EMPTY, IntervalSet
 
 PAIRS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=12)
@@ -175,3 +176,17 @@ def test_rows_of_a_frame_by_mask_by_position_or_all() -> None:
     assert IntervalSet.of_rows(frame, np.array([True, False, True])).pairs() == [(10, 20), (30, 40)]
     assert IntervalSet.of_rows(frame, np.array([1])).pairs() == [(0, 5)]
     assert IntervalSet.of_rows(frame.iloc[:0]) == IntervalSet()
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_in_pieces_comes_out_what_comes_out_at_once(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = np.random.default_rng(0)
+    starts = drawn.integers(0, 500, (2, 40))
+    one, other = (IntervalSet(start, start + drawn.integers(1, 12, 40)) for start in starts)
+    asked = drawn.integers(-20, 520, 50)
+    whole = [one & other, other & one, one - other]
+    lengths = one.overlap_with(asked, asked + 30)
+    assert min(map(len, whole)) > 3
+    monkeypatch.setattr(intervals, "_AT_ONCE", at_once)
+    assert [one & other, other & one, one - other] == whole
+    assert one.overlap_with(asked, asked + 30).tolist() == lengths.tolist()
