@@ -54,15 +54,37 @@ class fact(Generic[Measured]):
         """
         if facts is None:
             return self
+        value = self._measured(facts, owner)
+        # Found there from now on, before this descriptor is.
+        facts.__dict__[self._name] = value
+        return value
+
+    def _measured(self, facts: object, owner: type) -> Measured:
         failures: dict[str, FactError] = facts.__dict__["failures"]
         section = getattr(owner, "NAME", None)
         name = f"{section}.{self._name}" if section else self._name
         if name in failures:
             raise failures[name]
-        value = measured(failures, name, lambda: self._measure(facts))
-        # Found there from now on, before this descriptor is.
-        facts.__dict__[self._name] = value
-        return value
+        return measured(failures, name, lambda: self._measure(facts))
+
+
+class passing(fact[Measured]):
+    """A figure as large as the trace that is asked for once or twice: measured each time, and not kept between.
+
+    Of a million events a set of intervals is 16 MB, and all that were ever asked for lay beside those that were still needed.
+    """
+
+    @overload
+    def __get__(self, facts: None, owner: type) -> passing[Measured]: ...
+    @overload
+    def __get__(self, facts: object, owner: type) -> Measured: ...
+    def __get__(self, facts: object | None, owner: type) -> passing[Measured] | Measured:
+        """The figure.
+
+        Raises:
+            FactError: It, or one that it is made from, cannot be measured.
+        """
+        return self if facts is None else self._measured(facts, owner)
 
 
 def measured(failures: dict[str, FactError], name: str, measure: Callable[[], Measured]) -> Measured:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.spans.arrays import Int64Array, RowArray
+from analyzer.spans.arrays import Int64Array, RowArray, narrow
 from analyzer.spans.nesting import nest, outer_first_per_thread
 
 NONE = -1
@@ -25,9 +25,9 @@ class OpenSpans:
     ) -> None:
         self._parent = nest(thread, start_ns, end_ns).parent if parent is None else parent
         # As `nest` has it, a span lasts a nanosecond at least.
-        self._end = np.maximum(end_ns, start_ns + 1)
+        self._end = end_ns if (end_ns > start_ns).all() else np.maximum(end_ns, start_ns + 1)
         # Outer spans before inner ones that begin with them.
-        order = outer_first_per_thread(thread, start_ns, self._end)
+        order = narrow(outer_first_per_thread(thread, start_ns, self._end))
         lanes, first = np.unique(thread[order], return_index=True)
         self._rows = dict(zip(lanes.tolist(), np.split(order, first[1:]), strict=True)) if len(order) else {}
         self._start = start_ns

@@ -117,10 +117,14 @@ _WITH_OTHERS = (
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when a launch-bound loop repeats itself and nothing in it keeps it from being captured."""
-    found = facts.model.repetition
-    claims = found.claims
+    outcome = _cannot_be_told(facts)
+    if outcome is not None:
+        yield outcome
+        return
+    found, idle = facts.model.repetition, facts.model.replayable
+    claims = idle.claims
     ratio = facts.steps.ratio(claims.total_ns)
-    outcome = _cannot_be_told(facts) or _nothing_to_capture(facts, limits, found)
+    outcome = _nothing_to_capture(facts, limits, found, claims)
     if outcome is not None:
         yield outcome
         return
@@ -128,8 +132,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         why=f"{share(found.equal_ratio)} of the steps launch the same {found.kernels} kernels one by one; the GPU waits for "
         f"launches for {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} ({share(ratio)}).",
         saving=Saving(
-            claims=found.removable,
-            usual_claims=found.replayed,
+            claims=idle.removable,
+            usual_claims=idle.replayed,
             behind=facts.sync.behind(facts.host.dispatching),
             basis="idle time that launching owns, from each launch to its work, and Python from the first to the last launch of a "
             "step; one call would start all kernels of it",
@@ -175,15 +179,15 @@ def _cannot_be_told(facts: Facts) -> Outcome | None:
     return None
 
 
-def _nothing_to_capture(facts: Facts, limits: Limits, found: Repetition) -> Outcome | None:
+def _nothing_to_capture(facts: Facts, limits: Limits, found: Repetition, claims: IntervalSet) -> Outcome | None:
     """What keeps the steps from being captured, or how little that would give; None where a graph is worth its restrictions."""
     unsaid = _unsaid(facts, found)
     if unsaid:
         return cannot_tell(unsaid)
-    obstacle = _obstacle(found) or _own_work(facts, found.claims) or _updating(facts, found.claims)
+    obstacle = _obstacle(found) or _own_work(facts, claims) or _updating(facts, claims)
     if obstacle:
         return clear(obstacle)
-    ratio = facts.steps.ratio(found.claims.total_ns)
+    ratio = facts.steps.ratio(claims.total_ns)
     if found.equal_ratio < limits["min_equal_ratio"] or ratio < limits["min_ratio"]:
         return clear(
             f"{share(found.equal_ratio)} of the steps launch the same kernels; launching owns {share(ratio)} of them"

@@ -120,7 +120,7 @@ def launches(trace: Trace, work: pd.DataFrame) -> pd.DataFrame:
             "launch_row": narrow(row),
             "launch_start_ns": calls["start_ns"].to_numpy()[row],
             "launch_end_ns": ends,
-            "launch_thread": thrifty(calls["thread"].to_numpy()[row]),
+            "launch_thread": thrifty(narrow(calls["thread"].to_numpy()[row])),
             "launch_kind": calls["kind"].array[row],
             "shared": sharing[place] > 1,
             "lead_ns": work["start_ns"].to_numpy()[found] - ends,

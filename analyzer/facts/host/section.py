@@ -15,7 +15,7 @@ from analyzer.facts.host.restarts import Restarts, restart_seen, restarts, seed_
 from analyzer.facts.host.stacks import Stacks
 from analyzer.facts.host.threads import HostActivity, main_thread
 from analyzer.facts.host.tree import HostTree, host_tree
-from analyzer.facts.isolation import attempt, fact
+from analyzer.facts.isolation import attempt, fact, passing
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
@@ -104,7 +104,7 @@ class HostFacts(Section):
         """The way of autograd's engine from one op of the backward pass to the next, on threads of its own."""
         return engine_steps(self.trace, self.threads, self.main_thread)
 
-    @fact
+    @passing
     def dispatching(self) -> IntervalSet:
         """When any thread is inside an op or a call that neither waits for the device nor loads, copies or allocates."""
         threads = self.threads
@@ -112,7 +112,7 @@ class HostFacts(Section):
             threads.anywhere(what) for what in ("blocking", "input", "transfer_call", "allocator", "compile")
         )
 
-    @fact
+    @passing
     def silent(self) -> IntervalSet:
         """When no thread is inside anything that was recorded of it: an op, a call, a loader, an optimizer or a compiler."""
         recorded = ("ops", "calls", "collectives", "input", "optimizer", "compile")

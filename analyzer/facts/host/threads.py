@@ -12,11 +12,12 @@ from analyzer.facts.device.captures import capturing
 from analyzer.facts.device.launches import LAUNCHING, copies_of_calls, from_source
 from analyzer.facts.host.frames_known import compiling, waiting
 from analyzer.facts.host.ops import pick_row
-from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.arrays import BoolArray, Int64Array, RowArray, narrow
 from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any
 from traces.fixed_frame import FixedFrame
+from traces.reader.columns.growing import thrifty
 from traces.trace import Trace
 
 # Copies whose call waits for them, by its name.
@@ -25,6 +26,11 @@ _SYNCHRONOUS = ("cudaMemcpy", "hipMemcpy", "hipMemcpyWithStream", "cudaMemcpy2D"
 # between a wait and the next kernel computes something on the host (`dispatch_owner.py` draws the line there too).
 _OWN_WORK_NS = 1_000_000
 _NO_TIMES: Int64Array = np.empty(0, dtype=np.int64)
+_NO_ROWS: RowArray = np.empty(0, dtype=np.int32)
+# What most events are in, and the frame they come from: made of it when asked for, 20 MB a million events.
+_OF_MOST_EVENTS = {"ops": "ops", "calls": "calls", "launch": "calls"}
+# Fewer intervals take less than a megabyte.
+_LARGE = 1 << 16
 
 
 class HostActivity:
@@ -44,6 +50,7 @@ class HostActivity:
         self._preparing = preparing or {}
         # Asked again for every device.
         self._silent: dict[int, IntervalSet] = {}
+        self._kept: dict[tuple[str, int], IntervalSet] = {}
 
     @cached_property
     def calls(self) -> pd.DataFrame:
@@ -58,7 +65,7 @@ class HostActivity:
         runtime, launched = self._trace.runtime, self._launched
         moving = is_any(launched["kind"], "copy") & from_source(launched, "copies")
         started = copies_of_calls(launched, moving, len(runtime))
-        device_ns = np.append(launched["dur_ns"].to_numpy(), 0)[started]
+        device_ns = thrifty(np.append(launched["dur_ns"].to_numpy(), 0)[started])
         copied = pick_row(launched["row"].to_numpy(), started)
         directions = pd.Series(self._trace.copies["direction"].array.take(copied, allow_fill=True), index=runtime.index)
         synchronous = is_any(runtime["name"], *_SYNCHRONOUS)
@@ -87,9 +94,6 @@ class HostActivity:
             "compile": (ranges, is_any(ranges["kind"], "compile")),
             "kernels": (trace.python, compiling(trace.python)),
             "waiting": (trace.python, waiting(trace.python)),
-            "launch": (calls, is_any(calls["kind"], *LAUNCHING)),
-            "ops": (trace.ops, None),
-            "calls": (calls, None),
             "collectives": (trace.collectives, None),
             "gc": (trace.gc, None),
         }
@@ -108,11 +112,26 @@ class HostActivity:
                 others hand over), launch, ops, calls, collectives or gc.
             thread: Row in `trace.threads`.
         """
-        return self._by_thread[what].get(thread, EMPTY)
+        return self._of_events(what, thread) if what in _OF_MOST_EVENTS else self._by_thread[what].get(thread, EMPTY)
 
     def anywhere(self, what: str) -> IntervalSet:
         """When any thread is inside `what`."""
+        if what in _OF_MOST_EVENTS:
+            return IntervalSet.union(self._of_events(what, thread) for thread in self._rows[_OF_MOST_EVENTS[what]])
         return IntervalSet.union(self._by_thread[what].values())
+
+    def _of_events(self, what: str, thread: int) -> IntervalSet:
+        """When a thread is inside any op, any call, or any that launches; small ones are kept, and asked for again per device."""
+        if (what, thread) in self._kept:
+            return self._kept[what, thread]
+        frame = _OF_MOST_EVENTS[what]
+        rows = self._rows[frame].get(thread, _NO_ROWS)
+        if what == "launch":
+            rows = rows[self._launching[rows]]
+        found = IntervalSet.of_rows(self._trace.ops if frame == "ops" else self.calls, rows)
+        if len(found) < _LARGE:
+            self._kept[what, thread] = found
+        return found
 
     def after_blocking(self, thread: int, refilled: Int64Array) -> IntervalSet:
         """From the end of each blocking call of a thread until the device has work again.
@@ -147,9 +166,18 @@ class HostActivity:
         return {thread: ends[rows] for thread, rows in rows_by(threads).items()}
 
     @cached_property
-    def _rows(self) -> tuple[dict[int, Int64Array], dict[int, Int64Array]]:
+    def _rows(self) -> dict[str, dict[int, RowArray]]:
         """Per thread the rows of its ops, and of its calls."""
-        return rows_by(self._trace.ops["thread"].to_numpy()), rows_by(self.calls["thread"].to_numpy())
+        frames = {"ops": self._trace.ops, "calls": self.calls}
+        return {
+            name: {thread: narrow(rows) for thread, rows in rows_by(frame["thread"].to_numpy()).items()}
+            for name, frame in frames.items()
+        }
+
+    @cached_property
+    def _launching(self) -> BoolArray:
+        """Which calls put work on a device, shape (calls,)."""
+        return is_any(self.calls["kind"], *LAUNCHING)
 
     def _uncalling(self, thread: int) -> IntervalSet:
         """Outermost ops of a thread in which no runtime call begins: they ask nothing of the device."""
@@ -158,15 +186,14 @@ class HostActivity:
         return self._silent[thread]
 
     def _find_uncalling(self, thread: int) -> IntervalSet:
-        ops, (of_thread, called_by) = self._trace.ops, self._rows
-        mine = of_thread.get(thread, _NO_TIMES)
+        ops, mine = self._trace.ops, self._rows["ops"].get(thread, _NO_ROWS)
         start, end = ops["start_ns"].to_numpy()[mine], ops["end_ns"].to_numpy()[mine]
         order = np.lexsort((-end, start))
         start, end = start[order], end[order]
         outermost = np.ones(len(start), dtype=bool)
         outermost[1:] = start[1:] >= np.maximum.accumulate(end)[:-1]
         start, end = start[outermost], end[outermost]
-        called = np.sort(self.calls["start_ns"].to_numpy()[called_by.get(thread, _NO_TIMES)])
+        called = np.sort(self.calls["start_ns"].to_numpy()[self._rows["calls"].get(thread, _NO_ROWS)])
         silent = np.searchsorted(called, start, side="left") == np.searchsorted(called, end, side="left")
         return IntervalSet(start[silent], end[silent])
 

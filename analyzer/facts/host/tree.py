@@ -101,13 +101,15 @@ def host_tree(trace: Trace) -> HostTree:
     kept = np.flatnonzero(~is_any(ranges["kind"], "module"))
     ranges = ranges if len(kept) == len(ranges) else ranges.iloc[kept]
     frames: dict[str, pd.DataFrame] = {"annotations": ranges, "ops": trace.ops, "runtime": trace.runtime}
-    columns = {
-        name: np.concatenate([part[name].to_numpy() for part in frames.values()])
-        for name in ("thread", "start_ns", "end_ns")
-    }
+    thread, start, end = (
+        np.concatenate([part[name].to_numpy() for part in frames.values()]) for name in ("thread", "start_ns", "end_ns")
+    )
+    nesting = nest(thread, start, end)
     frame = FixedFrame(
         {
-            **columns,
+            "thread": narrow(thread),
+            "start_ns": start,
+            "end_ns": end,
             "row": narrow(np.concatenate([kept, np.arange(len(trace.ops)), np.arange(len(trace.runtime))])),
             "name": joined([part["name"] for part in frames.values()]),
             "kind": joined([ranges["kind"], constant(None, len(trace.ops)), trace.runtime["kind"]]),
@@ -116,5 +118,4 @@ def host_tree(trace: Trace) -> HostTree:
     )
     ends = np.cumsum([len(part) for part in frames.values()]).tolist()
     sources = {name: slice(begin, end) for name, begin, end in zip(frames, [0, *ends], ends, strict=False)}
-    nesting = nest(columns["thread"], columns["start_ns"], columns["end_ns"])
     return HostTree(frame, nesting.parent, nesting.depth, sources)

@@ -18,7 +18,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.grids import blocks_per_sm
 from analyzer.facts.kernels.names import describe, is_cast, is_depthwise
 from analyzer.facts.steps.find import Steps
-from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
+from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array, narrow
 from analyzer.spans.columns import present
 from analyzer.spans.grouping import sums_by
 from analyzer.spans.intervals import IntervalSet
@@ -26,6 +26,7 @@ from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.open_spans import NONE
 from traces.categories import from_codes
 from traces.fixed_frame import FixedFrame
+from traces.reader.columns.growing import thrifty
 from traces.reader.names.vocabulary import is_device_wait
 from traces.trace import Trace
 
@@ -208,19 +209,19 @@ def kernels(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) ->
     launch = calls_of(device.launched, "kernels", rows, len(trace.kernels))
     result = FixedFrame(
         {
-            "row": rows,
+            "row": narrow(rows),
             **{
                 key: frame[key].to_numpy()
                 for key in ("start_ns", "end_ns", "dur_ns", "stream", "collective", "doubtful")
             },
-            "blocks_per_sm": blocks_per_sm(trace, device, frame, launch),
+            "blocks_per_sm": thrifty(blocks_per_sm(trace, device, frame, launch)),
             "occupancy_ratio": frame["occupancy_ratio"].to_numpy(),
             "residency": frame["residency"].array,
             **{
                 key: names[key].array[described]
                 for key in ("name", "family", "number_format", "tensor_core", "alignment", "cast", "depthwise")
             },
-            "op": _ops_of(trace, host, frame, launch),
+            "op": narrow(_ops_of(trace, host, frame, launch)),
             "launch_start_ns": np.where(launch.known, launch.start_ns, np.nan),
             "in_optimizer": host.threads.anywhere("optimizer").contains(launch.start_ns) & launch.known,
         },

@@ -16,7 +16,7 @@ from analyzer.facts.device.launches import from_source
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.graph_edges import Edges, edges
-from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
+from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array, RowArray, narrow
 from analyzer.spans.grouping import chosen, rows_by
 from analyzer.spans.labels import is_any
 from analyzer.spans.open_spans import NONE
@@ -43,7 +43,7 @@ class GraphPaths(msgspec.Struct, frozen=True, eq=False):
 
     replays: int
     known: int
-    node: Int64Array
+    node: RowArray
     dur_ns: Int64Array
     critical: BoolArray
     replay: Int64Array
@@ -101,7 +101,7 @@ def graph_paths(trace: Trace, device: DeviceFacts, named: Kernels) -> GraphPaths
     of_kernel = np.full(len(trace.kernels), NONE)
     from_kernels = from_source(nodes, "kernels")
     of_kernel[nodes["row"].to_numpy()[from_kernels]] = np.flatnonzero(from_kernels)
-    node = of_kernel[named.frame["row"].to_numpy()]
+    node = narrow(of_kernel[named.frame["row"].to_numpy()])
     critical = np.append(_critical(replay[kept], end, awaited), False)[node]
     return GraphPaths(
         replays=len(seen), known=int(sound[seen].sum()) if len(seen) else 0, node=node,

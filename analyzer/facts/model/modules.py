@@ -16,7 +16,7 @@ from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.model.module_paths import Paths, paths
 from analyzer.facts.steps.find import Steps
-from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
+from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array, RowArray, narrow
 from analyzer.spans.grouping import chosen
 from analyzer.spans.labels import is_any, matching, texts
 from analyzer.spans.open_spans import NONE, OpenSpans
@@ -70,7 +70,7 @@ class Modules(msgspec.Struct, frozen=True, eq=False):
     source: ModuleSource | None
     rows: tuple[ModuleTime, ...]
     spans: pd.DataFrame
-    of_op: Int64Array
+    of_op: RowArray
     other_kernel_ns: int
 
 
@@ -89,7 +89,7 @@ def modules(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) ->
     nodes = tree.named(is_backward_node)
     source, spans = _spans(trace, host, nodes)
     if source is None:
-        return Modules(None, (), spans, np.full(len(trace.ops), NONE, dtype=np.int64), 0)
+        return Modules(None, (), spans, np.full(len(trace.ops), NONE, dtype=np.int32), 0)
     calls = SpanTree.of(spans)
     opened = _opened(spans, calls)
     node = tree.nearest(nodes)
@@ -97,7 +97,7 @@ def modules(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) ->
     of_op, backward = _owners(trace.ops, node, opened, again)
     parts, other = _own_times(trace, device, steps, host, calls, opened, of_op, backward, again, nodes)
     found = paths(calls, spans["name"], again != NONE)
-    return Modules(source, _rows(calls, found, parts, steps, again), spans, of_op, other)
+    return Modules(source, _rows(calls, found, parts, steps, again), spans, narrow(of_op), other)
 
 
 def _spans(trace: Trace, host: HostFacts, nodes: BoolArray) -> tuple[ModuleSource | None, pd.DataFrame]:

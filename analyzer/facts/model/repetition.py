@@ -39,11 +39,6 @@ class Repetition(msgspec.Struct, frozen=True):
         other_collectives: Names of those that are not of NCCL or a library that keeps its naming (RCCL), each once.
         graphs: Graph launches in them.
         devices: Devices that the process drives.
-        claims: Device-idle time that launching owns.
-        replayed: The same, and the time from a launch that has returned to the start of its work on an idle device: a replayed
-            graph starts all work with one call.
-        removable: The same, the short gaps between queued kernels, and all Python between the first and the last launch of a step:
-            of a step captured whole nothing runs on the host again. Waits for an event, another device or something unseen stay.
     """
 
     equal_ratio: float
@@ -55,13 +50,26 @@ class Repetition(msgspec.Struct, frozen=True):
     other_collectives: tuple[str, ...]
     graphs: int
     devices: int
+
+
+class Replayable(msgspec.Struct, frozen=True):
+    """Device-idle time that goes where steps are replayed.
+
+    Args:
+        claims: What launching owns.
+        replayed: The same, and the time from a launch that has returned to the start of its work on an idle device: a replayed
+            graph starts all work with one call.
+        removable: The same, the short gaps between queued kernels, and all Python between the first and the last launch of a step:
+            of a step captured whole nothing runs on the host again. Waits for an event, another device or something unseen stay.
+    """
+
     claims: IntervalSet
     replayed: IntervalSet
     removable: IntervalSet
 
 
 def repetition(
-    trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, time: TimeFacts, communication: CommunicationFacts
+    trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, communication: CommunicationFacts
 ) -> Repetition:
     """Compares the steps by the names of their kernels in the order of launches."""
     sequences = _sequences(trace, device, steps)
@@ -73,11 +81,6 @@ def repetition(
     calls = host.threads.calls
     inside = hosts.contains(calls["start_ns"].to_numpy())
     kinds = {kind: int((inside & is_any(calls["kind"], kind)).sum()) for kind in ("sync", "allocator", "graph_launch")}
-    claims = time.waterfall.owned(*_LAUNCHING)
-    python = time.waterfall.owned("python")
-    between = python.end_ns - python.start_ns <= _BETWEEN_LAUNCHES_NS
-    claims |= IntervalSet(python.start_ns[between], python.end_ns[between])
-    replayed = claims | time.device_waits.starting
     return Repetition(
         equal_ratio=counts.get(most, 0) / len(sequences) if sequences and most else 0.0,
         kernels=len(most) // 4,
@@ -88,10 +91,18 @@ def repetition(
         other_collectives=tuple(name for name in communication.collectives.kernel_names if not _OF_NCCL.match(name)),
         graphs=kinds["graph_launch"],
         devices=len(device.all),
-        claims=claims,
-        replayed=replayed,
-        removable=replayed | time.device_waits.in_queue | (python & _between_launches(device, steps)),
     )
+
+
+def replayable(device: DeviceFacts, steps: Steps, time: TimeFacts) -> Replayable:
+    """What the device idles for that replaying the steps would end."""
+    claims = time.waterfall.owned(*_LAUNCHING)
+    python = time.waterfall.owned("python")
+    between = python.end_ns - python.start_ns <= _BETWEEN_LAUNCHES_NS
+    claims |= IntervalSet(python.start_ns[between], python.end_ns[between])
+    replayed = claims | time.device_waits.starting
+    removable = replayed | time.device_waits.in_queue | (python & _between_launches(device, steps))
+    return Replayable(claims, replayed, removable)
 
 
 def _between_launches(device: DeviceFacts, steps: Steps) -> IntervalSet:

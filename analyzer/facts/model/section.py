@@ -7,14 +7,14 @@ from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.generation.section import GenerationFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.stacks import CodeLine
-from analyzer.facts.isolation import fact
+from analyzer.facts.isolation import fact, passing
 from analyzer.facts.model.before_updates import before_updates
 from analyzer.facts.model.compiled import CHECKS, Compiled, compiled
 from analyzer.facts.model.decompositions import Decompositions, decompositions
 from analyzer.facts.model.dense_tables import DenseTables, dense_tables
 from analyzer.facts.model.modules import Modules, modules
 from analyzer.facts.model.optimizing import Optimizing, optimizing
-from analyzer.facts.model.repetition import Repetition, repetition
+from analyzer.facts.model.repetition import Repetition, Replayable, repetition, replayable
 from analyzer.facts.model.weight_norms import weight_norms
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
@@ -104,7 +104,12 @@ class ModelFacts(Section):
     @fact
     def repetition(self) -> Repetition:
         """Whether steps launch the same kernels."""
-        return repetition(self.trace, self._device, self._steps, self._host, self._time, self._communication)
+        return repetition(self.trace, self._device, self._steps, self._host, self._communication)
+
+    @passing
+    def replayable(self) -> Replayable:
+        """What the device idles for that replaying the steps would end."""
+        return replayable(self._device, self._steps, self._time)
 
     @fact
     def modules(self) -> Modules:

@@ -11,7 +11,7 @@ import pytest
 from analyzer.cause_names import CAUSES
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
-from analyzer.facts.isolation import FactError, described, fact
+from analyzer.facts.isolation import FactError, described, fact, passing
 from analyzer.facts.section import Section
 from analyzer.report.formats import render
 from building.builders import TraceBuilder
@@ -168,3 +168,33 @@ def test_an_error_that_cannot_even_be_told() -> None:
         raise Mute
     assert re.fullmatch(r"Mute \(test_isolation\.py:\d+\)", described(caught.value))
     assert described(ValueError("two\nlines")) == "ValueError: two lines"
+
+
+def test_what_passes_is_measured_each_time_and_what_stays_once() -> None:
+    class Counted(Section):
+        NAME = "counted"
+        asked = 0
+
+        @passing
+        def passes(self) -> int:
+            self.asked += 1
+            return self.asked
+
+        @fact
+        def stays(self) -> int:
+            self.asked += 1
+            return self.asked
+
+        @passing
+        def fails(self) -> int:
+            self.asked += 1
+            raise IndexError("nothing to take")
+
+    section = Counted(world(None).trace, {})
+    assert [section.passes, section.passes] == [1, 2]
+    assert [section.stays, section.stays] == [3, 3]
+    for _ in range(2):
+        with pytest.raises(FactError, match=r"counted\.fails"):
+            _ = section.fails
+    # What failed fails again.
+    assert section.asked == 4

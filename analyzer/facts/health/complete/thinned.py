@@ -15,6 +15,8 @@ import numpy as np
 from analyzer.cause_names import IDLE_CAUSES
 from analyzer.facts.health.complete.coverage import LOST_CAUTION
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.spans.columns import present
+from analyzer.spans.grouping import distinct
 from analyzer.units import share
 from traces.trace import Trace
 
@@ -50,7 +52,8 @@ class Thinned(msgspec.Struct, frozen=True):
 
 def thinned(trace: Trace) -> Thinned | None:
     """What is missing between the ops; None where hardly anything is, or ops have no numbers."""
-    numbers = np.unique(trace.ops["external_id"].dropna().to_numpy(dtype=np.int64))
+    ids = trace.ops["external_id"]
+    numbers = distinct(ids.to_numpy(dtype=np.int64, na_value=0)[present(ids)])
     if len(numbers) < _MIN_OPS:
         return None
     holes = np.diff(numbers) - 1
