@@ -19,6 +19,7 @@ from analyzer.hta.deepen import deepen
 from analyzer.options import Options
 from analyzer.rule import Rule
 from traces.errors import UsageError
+from traces.one_heap import Leftover
 from traces.progress import Progress, silent
 from traces.reader.cache import cached
 from traces.reader.decode.document import decode
@@ -70,14 +71,17 @@ def explain_facts(
     """
     tell: Progress = progress or silent
     tell("measuring", 0, 1)
+    leftover = Leftover()
     _check_steps(facts, options)
     _show_first(facts, progress)
     trust = grade(facts)
+    leftover.give_back()
     rules = load_rules() if rules is None else rules
     disabled = _disabled(rules, options)
     seconds = options.rule_seconds or RULE_SECONDS
     runs = run_rules(facts, rules, trust, disabled=disabled, limits=options.limits, seconds=seconds, progress=tell)
     judged = judge(facts, runs, trust, options.calibrated)
+    leftover.give_back()
     analysis = assemble(facts, trust, runs, judged, options.accepted)
     if options.deep:
         tell("looking deeper", 0, 1)

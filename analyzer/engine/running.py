@@ -16,6 +16,7 @@ from analyzer.finding import Finding, Outcome, State
 from analyzer.rule import Rule
 from analyzer.spans.intervals import IntervalSet
 from analyzer.step_words import in_words, trains
+from traces.one_heap import Leftover
 from traces.progress import Progress, silent
 from traces.trace import Capability
 
@@ -71,6 +72,7 @@ def run_rules(
     found: dict[int, tuple[Finding, ...]] = {}
     apart: dict[str, Facts] = {}
     before = speaking_before(rules)
+    leftover = Leftover()
     with Caller[tuple[Finding | Outcome, ...]](seconds) as caller:
         for done, place in enumerate(in_order(rules)):
             progress(CHECKING, done, len(rules))
@@ -83,6 +85,7 @@ def run_rules(
             seen = apart.get(package, facts)
             runs[place] = _skipped(facts, rule, trust, disabled) or _run(seen, rule, own, claimed, caller)
             found[place] = runs[place].findings
+            leftover.give_back()
     progress(CHECKING, len(rules), len(rules))
     return tuple(runs[place] for place in range(len(rules)))
 

@@ -35,6 +35,18 @@ c.fclose(stream)
 together.wait(60)
 print(shared, open(sys.argv[2]).read().count("<heap nr="))
 """
+# Blocks that the system's allocator keeps in its heap, and one above them, so that none of them is at its end.
+FREEING = """
+from traces.one_heap import Leftover, _resident_bytes
+leftover = Leftover()
+assert not leftover.give_back()
+blocks = [b"x" * 60_000 for _ in range(2_000)]
+above = b"x" * 60_000
+del blocks
+before = _resident_bytes()
+given = leftover.give_back()
+print(given, before - _resident_bytes() > 80_000_000, leftover.give_back())
+"""
 pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has a heap for each thread")
 
 
@@ -53,3 +65,8 @@ def test_threads_have_one_where_they_had_several(tmp_path: Path) -> None:
 
 def test_what_the_user_has_set_stays(tmp_path: Path) -> None:
     assert heaps(tmp_path, "share", MALLOC_ARENA_MAX="3") == ("False", 3)
+
+
+def test_what_was_freed_goes_back_once_it_is_much() -> None:
+    done = subprocess.run([sys.executable, "-c", FREEING], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.split() == ["True", "True", "False"]
