@@ -15,7 +15,7 @@ from analyzer.finding import Advice, Bar, Bars, Column, Evidence, Finding, Outco
 from analyzer.page.words.of_steps import Noun, put
 
 
-def trains(facts: Facts) -> bool:
+def speaks_of_training(facts: Facts) -> bool:
     """Whether words of training fit what was recorded; they stay where that cannot be told.
 
     Args:

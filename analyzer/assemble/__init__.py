@@ -21,7 +21,7 @@ from analyzer.facts import Facts
 from analyzer.facts.recording.recorded_totals import recorded_totals
 from analyzer.hardware.document import hardware
 from analyzer.page.words.of_steps import put
-from analyzer.step_words import trains
+from analyzer.step_words import speaks_of_training
 from analyzer.views.timeline import DrawnStep, representative_step, slowest_step
 
 DISTRIBUTION = "trace-advisor"
@@ -74,7 +74,7 @@ def assemble(
         ),
         summary=summary(facts, trust, runs, shown, representative),
         findings=tuple(one for one in documents if one is not None),
-        checks=tuple(_check(run, trains=trains(facts)) for run in runs),
+        checks=tuple(_check(run, trains=speaks_of_training(facts)) for run in runs),
         steps=step_rows(facts, representative),
         timeline=facts.attempt("timeline", lambda: timeline(facts, representative), timeline(facts, None)),
         slowest=facts.attempt("slowest step", lambda: _slowest(facts), None),

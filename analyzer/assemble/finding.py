@@ -10,7 +10,7 @@ from analyzer.estimates import least_ns, most_ns
 from analyzer.facts import Facts
 from analyzer.finding import Figure
 from analyzer.page.words.of_steps import put
-from analyzer.step_words import trains
+from analyzer.step_words import speaks_of_training
 from analyzer.units import share
 from analyzer.views.timeline import DrawnStep
 
@@ -37,7 +37,7 @@ def finding_document(
         rule=meta.code,
         name=meta.name,
         family=meta.family,
-        title=put(finding.title or meta.title, "step", trains=trains(facts)),
+        title=put(finding.title or meta.title, "step", trains=speaks_of_training(facts)),
         severity=item.severity.value,
         confidence=item.confidence.value,
         saving=doc.SavingDocument(

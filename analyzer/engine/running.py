@@ -15,7 +15,7 @@ from analyzer.facts.isolation import FactError, described
 from analyzer.finding import Finding, Outcome, State
 from analyzer.rule import Rule
 from analyzer.spans.intervals import IntervalSet
-from analyzer.step_words import in_words, trains
+from analyzer.step_words import in_words, speaks_of_training
 from traces.one_heap import Leftover
 from traces.progress import Progress, silent
 from traces.trace import Capability
@@ -120,7 +120,7 @@ def _run(
         Exception
     ) as error:  # A rule may be anybody's plug-in: whatever it raises becomes its state, and the others run.
         return RuleRun(rule, State.CRASHED, f"{_whose(rule)}{described(error)}")
-    said = [in_words(item, facts.steps.noun, trains=trains(facts)) for item in given]
+    said = [in_words(item, facts.steps.noun, trains=speaks_of_training(facts)) for item in given]
     findings = tuple(item for item in said if isinstance(item, Finding))
     outcomes = [item for item in said if isinstance(item, Outcome)]
     if findings:

@@ -14,7 +14,7 @@ from analyzer.facts import Facts
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS
 from analyzer.page.words.of_steps import put
 from analyzer.spans.intervals import EMPTY, IntervalSet
-from analyzer.step_words import trains
+from analyzer.step_words import speaks_of_training
 from analyzer.verdict.case import Case, Evidence
 from analyzer.verdict.in_one_step import in_one_step
 from analyzer.verdict.overrides import OVERRIDES
@@ -51,7 +51,7 @@ def verdict_of(
     answers = (override(case) for override in OVERRIDES)
     said = in_one_step(case, next((answer for answer in answers if answer is not None), found))
     # The sentences are written of a step; what was recorded may be a request, or the whole recording.
-    return msgspec.structs.replace(said, text=put(said.text, facts.steps.noun, trains=trains(facts)))
+    return msgspec.structs.replace(said, text=put(said.text, facts.steps.noun, trains=speaks_of_training(facts)))
 
 
 def _small_op_loops_ns(facts: Facts, claims: IntervalSet) -> int:

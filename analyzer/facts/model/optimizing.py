@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
 
 import msgspec
 import numpy as np
 import pandas as pd
 
 from analyzer.facts.device.launches import from_source
-from analyzer.facts.device.outside_ops import launches_beside
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
-from analyzer.facts.host.tree import HostTree
 from analyzer.facts.kernels.names import describe
+from analyzer.facts.model.gradient_runs import norms, zero_runs
+from analyzer.facts.model.optimizer_spans import OptimizerSpans
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import numbered, sums_by
-from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
-from analyzer.spans.pauses import long_pauses
-from analyzer.spans.repeats import repeated_runs
 from traces.fixed_frame import FixedFrame
 from traces.trace import Trace
 
@@ -98,63 +95,9 @@ class Optimizing(msgspec.Struct, frozen=True):
         return match[1] if match else "the optimizer"
 
 
-class _Measuring:
-    """Intermediate figures, each made once."""
-
-    def __init__(self, trace: Trace, device: DeviceFacts, steps: Steps, tree: HostTree) -> None:
-        self.trace, self.device, self.steps, self.tree = trace, device, steps, tree
-        frame = self.tree.frame
-        self.start = frame["start_ns"].to_numpy()
-        self.end = frame["end_ns"].to_numpy()
-        self.inside = steps.host_window.contains(self.start)
-        self.ops = self.tree.of_source("ops")
-        self.ranges = self.tree.of_source("annotations")
-
-    def range_of(self, kind: str) -> BoolArray:
-        return self.ranges & is_any(self.tree.frame["kind"], kind) & self.inside
-
-    @cached_property
-    def innermost_steps(self) -> BoolArray:
-        """Step spans without another step span inside: a wrapper around an optimizer is not counted beside it."""
-        steps = self.range_of("optimizer_step")
-        above = self.tree.parent[steps & (self.tree.parent != np.arange(len(steps)))]
-        wrapping = np.zeros(len(steps), dtype=bool)
-        current = above
-        while len(current):
-            wrapping[current] = True
-            following = self.tree.parent[current]
-            current = np.unique(following[following != current])
-        return steps & ~wrapping
-
-    @cached_property
-    def in_steps(self) -> BoolArray:
-        """What lies inside an optimizer's step."""
-        return self.tree.under(self.innermost_steps)
-
-    @cached_property
-    def topmost_ops(self) -> BoolArray:
-        """Ops that no other op calls."""
-        parent = self.tree.parent
-        topmost: BoolArray = self.ops & (~self.ops[parent] | (parent == np.arange(len(parent))))
-        return topmost
-
-    def work_of(self, inside: BoolArray) -> BoolArray:
-        """Which rows of `launched` calls among these spans launched."""
-        found: BoolArray = inside[self.tree.sources["runtime"]][self.device.launched["launch_row"].to_numpy()]
-        return found
-
-    def runs(self, rows: Int64Array, min_repeats: int) -> pd.DataFrame:
-        """Runs of the same names among these rows in time order, per thread and parent."""
-        frame = self.tree.frame
-        codes = codes_of(frame["name"])[rows].astype(np.int64)
-        parent = self.tree.parent[rows]
-        group = np.where(parent == rows, -1 - frame["thread"].to_numpy()[rows], parent)
-        return repeated_runs(codes, group, min_repeats=min_repeats)
-
-
 def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> Optimizing:
     """Measures the optimizer."""
-    measure = _Measuring(trace, device, steps, host.tree)
+    measure = OptimizerSpans(trace, device, steps, host.tree)
     innermost = measure.innermost_steps
     columns = ("name", "thread", "start_ns", "end_ns")
     steps_taken = {name: measure.tree.frame[name].array[innermost] for name in columns}
@@ -170,7 +113,7 @@ def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts)
     dur = device.launched["dur_ns"].to_numpy()
     parameters, per_parameter = _parameters(measure, spans)
     names = codes_of(measure.tree.frame["name"])
-    clipping, norms = _norms(measure)
+    clipping, normed = norms(measure)
     return Optimizing(
         spans=spans,
         style=_style(measure, kernels, per_parameter, str(spans["name"].iloc[0]) if len(spans) else ""),
@@ -185,8 +128,8 @@ def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts)
         fills=int(fills.sum()),
         fill_kernel_ns=int(dur[zero_work].sum()),
         clipping=clipping,
-        norms=norms,
-        zero_runs=_zero_runs(measure, in_zero | measure.in_steps),
+        norms=normed,
+        zero_runs=zero_runs(measure, in_zero | measure.in_steps),
         products=_products(trace, device.launched["row"].to_numpy()[kernels]),
         launch_calls=int((is_any(measure.tree.frame["kind"], "launch", "graph_launch") & measure.in_steps).sum()),
     )
@@ -200,11 +143,11 @@ def _products(trace: Trace, kernels: Int64Array) -> int:
     return sum(many for code, many in named if code >= 0 and describe(known[code]).family == "gemm")
 
 
-def _time(measure: _Measuring, mask: BoolArray) -> IntervalSet:
+def _time(measure: OptimizerSpans, mask: BoolArray) -> IntervalSet:
     return IntervalSet(measure.start[mask], measure.end[mask]) & measure.steps.window
 
 
-def _update_time(measure: _Measuring, spans: BoolArray) -> IntervalSet:
+def _update_time(measure: OptimizerSpans, spans: BoolArray) -> IntervalSet:
     """From the first op of each span to its end; all of a span that holds none."""
     order = np.flatnonzero(spans)[np.argsort(measure.start[spans], kind="stable")]
     begin, end = measure.start[order], measure.end[order]
@@ -216,7 +159,7 @@ def _update_time(measure: _Measuring, spans: BoolArray) -> IntervalSet:
     return IntervalSet(np.where(first == end, begin, first), end) & measure.steps.window
 
 
-def _style(measure: _Measuring, launched: BoolArray, per_parameter: float, name: str) -> str:
+def _style(measure: OptimizerSpans, launched: BoolArray, per_parameter: float, name: str) -> str:
     """How the optimizer updates; `unknown` unless there is evidence."""
     rows = measure.device.launched["row"].to_numpy()[launched]
     multi = bool(matching(measure.trace.kernels["name"], _MULTI_TENSOR_KERNEL.search)[rows].any())
@@ -229,7 +172,7 @@ def _style(measure: _Measuring, launched: BoolArray, per_parameter: float, name:
     return "for-loop" if per_parameter else "unknown"
 
 
-def _parameters(measure: _Measuring, spans: pd.DataFrame) -> tuple[int, float]:
+def _parameters(measure: OptimizerSpans, spans: pd.DataFrame) -> tuple[int, float]:
     """Parameters per step and ops per update, from what repeats directly inside the spans; (0, 0) where little does."""
     rows = np.flatnonzero(measure.topmost_ops & measure.in_steps)
     rows = rows[np.lexsort((measure.start[rows], measure.tree.frame["thread"].to_numpy()[rows]))]
@@ -252,49 +195,3 @@ def _parameters(measure: _Measuring, spans: pd.DataFrame) -> tuple[int, float]:
     _, ops = sums_by(place, (runs["period"] * runs["repeats"]).to_numpy(), number)
     typical = repeats == np.quantile(repeats, 0.5, method="lower")
     return int(repeats[typical][0]), float(ops[typical].sum() / repeats[typical].sum())
-
-
-# What stands between norms that are none of gradients: layers, of whose weights they are, as spectral norm takes them, or tensors
-# made of rows, of each of which they are, as of a sample's gradient: no call takes those of all tensors at once.
-_LAYER = r"aten::(?:conv\w*|_convolution|linear|addmm|b?mm|mv|matmul|embedding|lstm|gru)$"
-_RESHAPED = r"aten::(?:reshape|view|_reshape_alias)$"
-
-
-def _norms(measure: _Measuring) -> tuple[IntervalSet, int]:
-    """Runs of norms, one per gradient, between the backward pass and the update: `clip_grad_norm_` without foreach."""
-    hidden = measure.in_steps | measure.tree.under(measure.range_of("loader"))
-    seen = measure.topmost_ops & measure.inside & ~hidden
-    rows = np.flatnonzero(measure.tree.matching(r"aten::(?:linalg_vector_norm|norm|linalg_norm)$") & seen)
-    if not len(rows):
-        return EMPTY, 0
-    top = np.flatnonzero(seen)
-    top = top[np.lexsort((measure.start[top], measure.tree.frame["thread"].to_numpy()[top]))]
-    runs = measure.runs(top, 4)
-    if not len(runs):
-        return EMPTY, 0
-    first, length = runs["first"].to_numpy(), (runs["period"] * runs["repeats"]).to_numpy()
-    before = np.concatenate([[0], np.cumsum(np.isin(top, rows))])
-    mine = before[first + length] - before[first] >= runs["repeats"].to_numpy()
-    for other in (_LAYER, _RESHAPED):
-        between = np.concatenate([[0], np.cumsum(measure.tree.matching(other)[top])])
-        mine &= between[first + length] - between[first] < runs["repeats"].to_numpy()
-    first, length = first[mine], length[mine]
-    spans = IntervalSet(measure.start[top[first]], measure.end[top[first + length - 1]]) & measure.steps.window
-    spans -= long_pauses(measure.start[top], measure.end[top], first, length)
-    return spans, int((spans.contains(measure.start[rows])).sum())
-
-
-def _zero_runs(measure: _Measuring, known: BoolArray) -> IntervalSet:
-    """Ten or more `aten::zero_` in a row outside the optimizer's ranges, and nothing launched between them."""
-    zeroing = measure.tree.named("aten::zero_")
-    rows = np.flatnonzero(measure.topmost_ops & measure.inside & ~known)
-    if not zeroing[rows].any():
-        return EMPTY
-    rows = rows[np.lexsort((measure.start[rows], measure.tree.frame["thread"].to_numpy()[rows]))]
-    runs = measure.runs(rows, 10)
-    runs = runs[(runs["period"] <= 2).to_numpy() & zeroing[rows][runs["first"].to_numpy()]] if len(runs) else runs
-    first, length = runs["first"].to_numpy(), (runs["period"] * runs["repeats"]).to_numpy()
-    # What is zeroed for a kernel that an extension launches behind each, as Triton's autotuner does, is no row of gradients.
-    alone = ~launches_beside(measure.device.launched, measure.tree.frame.iloc[rows], first, length)
-    first, length = first[alone], length[alone]
-    return IntervalSet(measure.start[rows[first]], measure.end[rows[first + length - 1]]) & measure.steps.window

@@ -254,7 +254,9 @@ def test_slim_of_a_file_without_an_event_says_so(tmp_path: Path) -> None:
     path.write_text('{"traceEvents": []}')
     with pytest.raises(UnreadableTraceError, match="holds no events"):
         write_slim(path, tmp_path / "copy.json")
-    path.write_text(json.dumps({"traceEvents": [{"ph": "X", "cat": "python_function", "name": "f", "ts": 1, "dur": 1}]}))
+    path.write_text(
+        json.dumps({"traceEvents": [{"ph": "X", "cat": "python_function", "name": "f", "ts": 1, "dur": 1}]})
+    )
     with pytest.raises(UsageError, match="nothing of the trace"):
         write_slim(path, tmp_path / "copy.json", python=False)
 
