@@ -53,13 +53,15 @@ def promises(comparison: Comparison, width: int = WIDTH) -> Drawing | None:
         pieces += _row(row, _TOP + number * plan.row, place(row.predicted_ns), plan)
     pieces.append(line(plan.names, _TOP - 6, plan.names, height - 6, "grid"))
     pieces.append(line(place(came), _TOP - 8, place(came), height - 6, "came"))
-    said = f"came: {duration(abs(came))} {'less' if came >= 0 else 'more'}, {duration(low)} to {duration(high)}"
+    amount = f"{duration(abs(came))} {'less' if came >= 0 else 'more'}, {duration(low)} to {duration(high)}"
+    # The findings beside it are told of the mean.
+    said = f"came, at the median: {amount}"
     # Bold letters are wider by a tenth.
     wide = 1.1 * width_of(said)
     pieces.append(text(max(0, min(place(came) - wide / 2, width - wide)), 14, said, "strong"))
     told = ", ".join(f"{safe.name(row.rule, 12)} {promised_words(row.kind, row.predicted_ns)}" for row in rows)
     head = label("Promised a step", comparison.noun)
-    told = f"{head}: {told}. Of the {comparison.noun}'s median {said} (95 % interval)."
+    told = f"{head}: {told}. Of the {comparison.noun}'s median came {amount} (95 % interval)."
     return Drawing(height, "".join(pieces), told, width)
 
 

@@ -9,10 +9,11 @@ import pytest
 
 from analyzer.explain import analyse_with_facts
 from analyzer.report import html
+from analyzer.report.comparison import html as comparison_page
 from analyzer.report.from_trace import FromTrace
 from analyzer.views.slim_lanes import slim
 from running.recorded import ROOT
-from showing import analyses
+from showing import analyses, comparisons
 from showing.browser import axe, needs_chromium
 from showing.devtools import browser
 from showing.traced import many_events
@@ -127,3 +128,16 @@ def test_it_is_as_wide_as_a_telephone(opened):
     one.size(390, 844, telephone=True)
     one.open(page)
     assert one.says("[innerWidth, document.documentElement.scrollWidth]") == [390, 390]
+
+
+def test_a_long_name_pushes_no_figures_off_a_telephone(opened, tmp_path):
+    one, _ = opened
+    page = tmp_path / "page.html"
+    long = '<th scope="row">volta_scudnn_128x128_stridedB_splitK_medium_nn_v1<'
+    text_of_page = comparison_page.render(comparisons.pair())
+    assert '<th scope="row" class="short">aten::mm<' in text_of_page
+    page.write_text(text_of_page.replace('<th scope="row" class="short">aten::mm<', long), encoding="utf-8")
+    one.size(390, 844, telephone=True)
+    one.open(page)
+    table = "Array.from(document.querySelectorAll('.scroll')).find(box => box.textContent.includes('volta_scudnn'))"
+    assert one.says(f"(box => box.scrollWidth - box.clientWidth)({table})") == 0
