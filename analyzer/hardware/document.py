@@ -8,10 +8,10 @@ from analyzer.analysis import hardware as doc
 from analyzer.facts import Facts
 from analyzer.hardware.call import Work
 from analyzer.hardware.ceilings import ceilings
+from analyzer.hardware.datasheet import Limits
 from analyzer.hardware.limits import device_peaks
 from analyzer.hardware.modules import modules
 from analyzer.hardware.operators import Operator, Operators, operators
-from analyzer.hardware.peaks import Limits
 from analyzer.hardware.roofline import Place, place
 from analyzer.hardware.shortfall import shortfalls
 from analyzer.hardware.work import PRODUCTS

@@ -5,7 +5,8 @@ from __future__ import annotations
 from analyzer.analysis import hardware as doc
 from analyzer.facts import Facts
 from analyzer.facts.recording.calibration import calibration
-from analyzer.hardware.peaks import Limits, limits_of, peak_of
+from analyzer.hardware.datasheet import Limits
+from analyzer.hardware.peaks import limits_of, peak_of
 
 
 def device_peaks(facts: Facts) -> tuple[doc.Peaks, Limits | None]:

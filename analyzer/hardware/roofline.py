@@ -7,8 +7,8 @@ from typing import Literal
 import msgspec
 
 from analyzer.hardware.call import Work
+from analyzer.hardware.datasheet import Limits
 from analyzer.hardware.operators import Operator
-from analyzer.hardware.peaks import Limits
 
 _FORMATS = {"Half": "fp16", "BFloat16": "bf16", "double": "fp64"}
 

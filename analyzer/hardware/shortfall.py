@@ -8,9 +8,9 @@ import msgspec
 
 from analyzer.facts import Facts
 from analyzer.hardware.call import Call, Shape, UnknownWorkError, Work, decode_call
+from analyzer.hardware.datasheet import Limits
 from analyzer.hardware.limits import device_peaks
 from analyzer.hardware.operators import Operator, operators
-from analyzer.hardware.peaks import Limits
 from analyzer.hardware.roofline import Place, first_type, place
 from analyzer.hardware.work import PRODUCTS
 

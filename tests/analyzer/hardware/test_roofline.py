@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.hardware.call import Work
+from analyzer.hardware.datasheet import Limits
 from analyzer.hardware.operators import Operator
-from analyzer.hardware.peaks import PEAKS, Limits, limits_of
+from analyzer.hardware.peaks import PEAKS, limits_of
 from analyzer.hardware.roofline import place
 
 SLOW_NS = 10**12
