@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from sampling import looked_at
+
 # A shell that starts the tests in the background has them ignore interrupts, and so every process they start: none could be
 # interrupted to see what it does.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -28,9 +30,7 @@ def pytest_xdist_auto_num_workers(config: Any) -> int | None:
     Returns:
         None for as many as there are cores, 0 for no other process.
     """
-    named = [str(argument) for argument in config.args] != config.getini("testpaths")
-    chosen = config.option.markexpr != _default_marks(config)
-    return 0 if named or chosen else None
+    return 0 if _chosen(config) else None
 
 
 def pytest_collection_finish() -> None:
@@ -42,11 +42,28 @@ def pytest_collection_finish() -> None:
     gc.unfreeze = lambda: None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """More time for those that record by the minute, than `timeout` in pyproject.toml gives."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--all-cases`, as `.ci/run` asks for."""
+    parser.addoption("--all-cases", action="store_true", help="every case of every test, and those that take seconds")
+
+
+@pytest.hookimpl(trylast=True)  # behind the marks
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Some of the cases where nothing is named; and more time for those that record by the minute, than pyproject.toml gives."""
+    if not (config.option.all_cases or _chosen(config)):
+        kept = list(looked_at(items))
+        left = set(map(id, kept))
+        config.hook.pytest_deselected(items=[item for item in items if id(item) not in left])
+        items[:] = kept
     for item in items:
         if any(item.get_closest_marker(name) for name in _RECORD_BY_THE_MINUTE):
             item.add_marker(pytest.mark.timeout(3_600))
+
+
+def _chosen(config: Any) -> bool:
+    """Whether files, marks or words are named."""
+    named = [str(argument) for argument in config.args] != config.getini("testpaths")
+    return bool(named or config.option.keyword or config.option.markexpr != _default_marks(config))
 
 
 def _default_marks(config: Any) -> str:

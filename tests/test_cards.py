@@ -37,13 +37,11 @@ def assert_no_change_twice(items: Iterable[FindingDocument]) -> None:
     assert len({change for change, _ in changes}) == len(changes), sorted(changes)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("code", sorted(SCENARIOS))
 def test_no_world_has_a_change_twice(code: str) -> None:
     assert_no_change_twice(on_world(code).values())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("code", sorted(SCENARIOS))
 def test_changed_lines_are_indented_as_the_program_is(code: str) -> None:
     for item in on_world(code).values():

@@ -202,6 +202,7 @@ def codes_in(path: Path) -> list[str]:
     return [code for text in strings for code in CODE.findall(text)]
 
 
+@pytest.mark.slow
 def test_the_analyzer_names_no_rule() -> None:
     files = {path.relative_to(ROOT).as_posix(): codes_in(path) for path in (ROOT / "analyzer").rglob("*.py")}
     assert {name: codes for name, codes in files.items() if codes and name not in SHOWS_A_CODE} == {}

@@ -60,7 +60,6 @@ def test_a_rule_fires_on_its_own_world_and_not_on_the_one_beside(code: str) -> N
     assert on_scenario(code, fires=False).cell == "TN"
 
 
-@pytest.mark.slow
 @every_rule
 def test_the_same_in_every_dialect(code: str) -> None:
     for dialect in DIALECTS:

@@ -44,11 +44,13 @@ def trace(folder: Path) -> Path:
     return builder.write(folder / "trace.json")
 
 
+@pytest.mark.slow
 def test_it_is_listed_and_has_a_page(tmp_path: Path) -> None:
     assert "TM001" in advisor(tmp_path, "rules").stdout
     assert "Mean duration of the used steps" in advisor(tmp_path, "rule", "TM001").stdout
 
 
+@pytest.mark.slow
 def test_it_fires_and_can_be_configured(tmp_path: Path) -> None:
     path = str(trace(tmp_path))
     fired = advisor(tmp_path, "explain", path, "--select", "TM", "--format", "json")
@@ -172,6 +174,7 @@ RULES = (Rule(RuleMeta('TM001', 'n', 'sync', 't'), check, 'page'),)
 """
 
 
+@pytest.mark.slow
 def test_nobody_waits_for_threads_that_one_leaves(tmp_path: Path) -> None:
     trace(tmp_path)
     (tmp_path / "site").mkdir()
@@ -205,6 +208,7 @@ RULES = (
 """
 
 
+@pytest.mark.slow
 def test_a_thread_that_one_leaves_does_not_end_the_program(tmp_path: Path) -> None:
     trace(tmp_path)
     (tmp_path / "site").mkdir()
@@ -215,6 +219,7 @@ def test_a_thread_that_one_leaves_does_not_end_the_program(tmp_path: Path) -> No
     assert (states["TM001"], states["TM002"]) == ("clear", "clear")
 
 
+@pytest.mark.slow
 def test_a_gate_is_not_passed_where_the_check_that_would_fail_it_crashed(tmp_path: Path) -> None:
     trace(tmp_path)
     (tmp_path / "site").mkdir()

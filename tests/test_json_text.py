@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ _DOCUMENTS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(_DOCUMENTS)
 def test_it_means_the_same(document: object) -> None:
     written = json_text(document)

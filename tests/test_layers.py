@@ -33,6 +33,7 @@ def type_only(path: Path) -> Iterator[ast.ImportFrom]:
             yield from (one for one in ast.walk(node) if isinstance(one, ast.ImportFrom))
 
 
+@pytest.mark.slow
 def test_the_linter_follows_imports_for_types() -> None:
     assert not LINTER.get("exclude_type_checking_imports", False)
     seen = grimp.build_graph(*PACKAGES, cache_dir=None)

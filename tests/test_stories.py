@@ -11,7 +11,6 @@ from stories.all_of_them import SILENT, STORIES
 from stories.story import Story
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
 def test_what_is_documented_of_a_story_is_told(story: Story) -> None:
     assert story.untrue == []

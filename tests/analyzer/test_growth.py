@@ -73,6 +73,7 @@ def test_calls_grow_as_what_there_is_much_of(tmp_path: Path, kind: str) -> None:
     assert grows_as_they_do(costs), costs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(_LARGE))
 def test_memory_grows_no_faster_than_twenty_times_the_file(tmp_path: Path, kind: str) -> None:
     few, many = (crowds.write(tmp_path / f"{size}.json", kind, size) for size in _LARGE_SIZES[2:])

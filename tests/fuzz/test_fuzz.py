@@ -34,6 +34,7 @@ def test_what_once_broke_holds(path: Path, tmp_path: Path) -> None:
     properties.Watch().check(case)
 
 
+@pytest.mark.slow
 def test_some_cases(tmp_path: Path) -> None:
     watch, path = properties.Watch(), tmp_path / "case.json"
     outcomes = set()

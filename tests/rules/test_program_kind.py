@@ -136,6 +136,7 @@ def test_a_loop_that_generates_text_runs_its_model() -> None:
     assert not Facts(builder.trace()).model.may_train
 
 
+@pytest.mark.slow
 def test_most_rules_were_asked() -> None:
     fired = {code for code in ASKED if findings(code, without_training(world(code)))}
     assert len(fired) >= len(ASKED) - 3, sorted(set(ASKED) - fired)

@@ -53,6 +53,7 @@ def test_json_follows_the_schema_and_imports_neither_ui_nor_torch(trace):
     assert sum(part["ns"] for part in document["summary"]["waterfall"]) == document["summary"]["window_ns"]
 
 
+@pytest.mark.slow
 def test_text_names_the_loader(trace):
     done = advisor("explain", str(trace))
     assert done.returncode == 0, done.stderr

@@ -44,6 +44,7 @@ def test_what_expands_as_no_trace_does_is_refused(
     assert list(made.parent.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_real_bomb_is_refused(tmp_path: Path) -> None:
     path = bomb(tmp_path / "bomb.json.gz", (limits.EXPANSION_FREE_BYTES >> 20) + 20)
     assert path.stat().st_size < 1 << 20
@@ -96,6 +97,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 needs_limits = pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell how much there is")
 
 
+@pytest.mark.slow
 @needs_limits
 @pytest.mark.parametrize("command", ["explain", "annotate"])
 def test_a_trace_that_does_not_fit_in_memory_is_refused(tmp_path: Path, command: str, room: int, large: Path) -> None:
@@ -110,6 +112,7 @@ def test_a_trace_that_does_not_fit_in_memory_is_refused(tmp_path: Path, command:
     assert list(made.parent.iterdir()) == []
 
 
+@pytest.mark.slow
 @needs_limits
 @pytest.mark.parametrize("command", ["repair", "slim"])
 def test_what_copies_a_trace_needs_no_memory_for_it(tmp_path: Path, command: str, room: int, large: Path) -> None:

@@ -69,6 +69,7 @@ def _read_until(terminal: int, words: bytes | None, seconds: float = 60) -> byte
     return found
 
 
+@pytest.mark.slow
 def test_while_files_are_looked_at_it_says_so(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

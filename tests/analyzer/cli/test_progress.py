@@ -96,6 +96,7 @@ def test_a_log_hears_of_work_of_unknown_length_once_it_is_long(capsys, monkeypat
     assert capsys.readouterr().err == "advisor: reading ... 60 MB\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot wait for a pipe")
 def test_a_standard_input_that_is_silent_is_told_and_then_read():
     words = [sys.executable, "-c", PROGRAM, "explain", "-", "--plain"]
@@ -107,6 +108,7 @@ def test_a_standard_input_that_is_silent_is_told_and_then_read():
     assert b"standard input" in said
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_pipe_that_nobody_writes_into_is_told_and_then_read(tmp_path):
     pipe = tmp_path / "pipe.json.gz"

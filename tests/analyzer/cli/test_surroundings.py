@@ -31,10 +31,12 @@ def test_a_stream_that_is_closed_breaks_nothing(tmp_path: Path, streams: str, co
     assert (done.returncode, done.stderr) == (code, b"")
 
 
+@pytest.mark.slow
 def test_an_error_nobody_can_read_keeps_its_code(tmp_path: Path) -> None:
     assert shell("advisor explain nothing.json --plain 2>&-", tmp_path).returncode == 3
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_a_full_disk_under_standard_error_changes_no_code(tmp_path: Path) -> None:
     (tmp_path / "t.json.gz").write_bytes((SAMPLES / "baseline.json.gz").read_bytes())
@@ -48,6 +50,7 @@ def test_a_full_disk_under_standard_error_changes_no_code(tmp_path: Path) -> Non
     assert (full.returncode, b"there is no room for what is written" in full.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_terminal_of_ascii_gets_ascii(tmp_path: Path) -> None:
     trace = tmp_path / "ü ñ ☃ x.json.gz"
     trace.write_bytes((SAMPLES / "baseline.json.gz").read_bytes())
@@ -58,6 +61,7 @@ def test_a_terminal_of_ascii_gets_ascii(tmp_path: Path) -> None:
     assert b"DL001" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_file_that_looks_like_an_option_is_told_how_to_be_named(tmp_path: Path) -> None:
     (tmp_path / "-x.json.gz").write_bytes((SAMPLES / "baseline.json.gz").read_bytes())
     done = shell("advisor explain -x.json.gz --plain", tmp_path)
@@ -67,6 +71,7 @@ def test_a_file_that_looks_like_an_option_is_told_how_to_be_named(tmp_path: Path
     assert b"advisor explain --help" in shell("advisor explain -y.json.gz", tmp_path).stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["1", "2"])
 def test_python_may_leave_assertions_and_docstrings_out(tmp_path: Path, level: str) -> None:
     (tmp_path / "t.json.gz").write_bytes((SAMPLES / "baseline.json.gz").read_bytes())
@@ -101,6 +106,7 @@ entry.program()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", ["<&-", "<&- >&-", "<&- 2>&-"])
 def test_reading_needs_no_standard_input(tmp_path: Path, streams: str) -> None:
     builder = TraceBuilder()

@@ -78,6 +78,7 @@ def test_kernels_and_ops_that_changed_most() -> None:
     assert {"aten::div", "aten::_cat", "aten::to"} <= gone
 
 
+@pytest.mark.slow
 @needs_shared
 def test_other_devices_and_ranks_get_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:
     found = pair(SHARED, "hta_trace_diff_control.json.gz", "hta_trace_diff_test.json.gz")

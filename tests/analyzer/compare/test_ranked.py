@@ -32,6 +32,7 @@ def ours(first: list[int], second: list[int], *, exact: bool = False) -> tuple[f
 
 
 # scipy is imported within the first example.
+@pytest.mark.slow
 @settings(deadline=None)
 @given(VALUES, VALUES)
 def test_it_is_what_scipy_says(first: list[int], second: list[int]) -> None:

@@ -72,6 +72,7 @@ def test_a_tenth_longer_is_caught_in_five_runs_that_differ(name: str) -> None:
     assert answers(name, longer=1.1, steps=20, count=5, apart=0.02)["failed"] >= REPEATS - 1
 
 
+@pytest.mark.slow
 def test_more_runs_tell_more() -> None:
     """What differs between runs hides less, the more of them there are."""
     caught = [answers("calm", longer=1.1, steps=20, count=count, apart=0.04)["failed"] for count in (3, 9, 15)]

@@ -157,6 +157,7 @@ def full_queue() -> TraceBuilder:
     return builder
 
 
+@pytest.mark.slow
 def test_the_critical_path_is_the_hosts_where_launches_limit_and_the_devices_where_they_do_not() -> None:
     for made, largest in ((launch_bound, "cpu_bound"), (full_queue, "gpu_compute_bound")):
         found = critical_path(made().trace())

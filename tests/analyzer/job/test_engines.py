@@ -49,11 +49,13 @@ def here(folder: Path) -> MergedJob:
     return told(sorted(folder.iterdir()))
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_job(folder: Path, here: MergedJob) -> None:
     assert [(one.rank, one.cause) for one in here.late] == [(1, "host")]
     assert told(sorted(folder.iterdir()), ProcessesEngine(2)) == here
 
 
+@pytest.mark.slow
 def test_processes_start_behind_a_stand_in_for_standard_error(folder: Path) -> None:
     """The terminal UI puts one there that has no file number. In a process of its own: what they share is started only once."""
     program = (

@@ -79,6 +79,7 @@ def test_a_slow_device_among_sequences_of_all_lengths_is_never_called_more_work(
     assert {cause for _, cause in blamed(job)} <= {"device", "not clear"}, job.verdict.text
 
 
+@pytest.mark.slow
 def test_experts_that_are_sent_more_by_turns_are_nobodys_fault() -> None:
     job, even = told("titan", **MOE, routing=0.6), told("titan", **MOE)
     assert job.step_ns > 1.05 * even.step_ns
@@ -96,6 +97,7 @@ def test_experts_that_are_sent_more_by_turns_hide_nobody(fault: str) -> None:
     assert fault == "device" or blamed(job) == [(1, cause)], job.verdict.text
 
 
+@pytest.mark.slow
 def test_one_machine_among_many_stages_that_sends_slowly_is_named_by_its_links() -> None:
     plan: dict[str, Any] = {"program": "eager", "pp": 8, "microbatches": 8, "layers": 1, "buffered": True}
     job = told("titan", **plan, per_host=1, per_node=1, node={3: 30.0})

@@ -159,6 +159,7 @@ def test_many_findings_stay_within_the_budget_and_say_what_was_left_out(number, 
         assert "-o report.html" in text
 
 
+@pytest.mark.slow
 def test_evidence_goes_before_small_findings_and_small_findings_before_code():
     full = len(markdown.render(many(12), budget=10**9))
     texts = [markdown.render(many(12), budget=budget) for budget in range(full, 12_000, -100)]

@@ -247,6 +247,7 @@ def test_redacting_twice_changes_nothing_more():
     assert redact.redact(once, PROJECT) == once
 
 
+@pytest.mark.slow
 def test_long_strings_take_no_long_time():
     for text in (
         "%41" * 60_000,

@@ -87,6 +87,7 @@ def test_what_only_looks_so_stays(text: str) -> None:
     assert CLEAN(text) == text
 
 
+@pytest.mark.slow
 def test_long_strings_take_no_long_time() -> None:
     for piece in (
         "password={", "password=[(", "aB", "aBPassword", "name: ", "name: a_key value", "['a_key'] = ", "A_USER", "authorization: ",

@@ -71,6 +71,7 @@ def test_what_only_looks_so_stays(text: str) -> None:
     assert CLEAN(text) == text
 
 
+@pytest.mark.slow
 def test_long_strings_take_no_long_time() -> None:
     for piece in (
         "mysql ",
@@ -105,6 +106,7 @@ def _said() -> Iterator[tuple[str, str]]:
                     yield path.relative_to(ROOT).as_posix(), node.value
 
 
+@pytest.mark.slow
 def test_nothing_that_is_advised_is_taken_for_private() -> None:
     said = list(_said())
     assert len(said) > 5_000

@@ -53,6 +53,7 @@ def _opened(
     return process, ours
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGHUP], ids=lambda kind: kind.name)
 def test_the_screen_is_given_back(kind: signal.Signals, tmp_path: Path) -> None:
     process, terminal = _opened(["explain", str(SAMPLES / "baseline.json.gz")], tmp_path)
@@ -66,6 +67,7 @@ def test_the_screen_is_given_back(kind: signal.Signals, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_terminal_that_is_gone(tmp_path: Path) -> None:
     process, terminal = _opened(["explain", str(SAMPLES / "baseline.json.gz")], tmp_path)
     with process:
@@ -75,6 +77,7 @@ def test_a_terminal_that_is_gone(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_terminal_that_is_gone_while_nobody_is_told(tmp_path: Path) -> None:
     def ignored() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -185,6 +185,7 @@ async def test_checks_show_the_columns_that_fit(app_for: MakeApp, width: int, ti
         assert sum(column.width + 2 for column in table.columns.values()) <= table.size.width
 
 
+@pytest.mark.slow
 async def test_the_next_check_leaves_the_table_as_it_is(app_for: MakeApp) -> None:
     """A reason on more lines than the one before made the table smaller: it was filled and painted anew, 200 ms of CPU."""
     async with running(app_for(analyses.example()), (44, 24)) as pilot:

@@ -52,6 +52,7 @@ MOVES: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 
 
+@pytest.mark.slow
 async def test_keys_move_the_cursor_and_everything_follows(app_for: MakeApp) -> None:
     async with running(app_for(analyses.example())) as pilot:
         for keys, rule in MOVES:
@@ -112,6 +113,7 @@ FILTERS: tuple[tuple[str, list[str]], ...] = (
 )
 
 
+@pytest.mark.slow
 async def test_filter_narrows_the_list_while_typing(app_for: MakeApp) -> None:
     async with running(app_for(analyses.example()), (80, 24)) as pilot:
         for query, rules in FILTERS:
@@ -312,6 +314,7 @@ async def test_a_leads_from_the_change_to_its_proof(app_for: MakeApp, monkeypatc
         assert isinstance(app.screen, FindingsScreen)
 
 
+@pytest.mark.slow
 async def test_checks_can_be_filtered(app_for: MakeApp) -> None:
     app = app_for(analyses.example())
     async with running(app) as pilot:

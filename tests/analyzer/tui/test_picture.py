@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from analyzer.tui.picture import main, without_network
 from showing.ui import loader_bound
 
 
+@pytest.mark.slow
 def test_the_picture_asks_nobody_for_a_font(tmp_path):
     trace, target = loader_bound().write(tmp_path / "trace.json"), tmp_path / "findings.svg"
     assert main([str(trace), "-o", str(target), "--size", "100x30"]) == 0

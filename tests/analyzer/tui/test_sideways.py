@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from analyzer import analysis as doc
@@ -21,6 +22,7 @@ def with_code(code: str) -> doc.Analysis:
     return replace(found, findings=tuple(replace(one, fix=fix) for one in found.findings))
 
 
+@pytest.mark.slow
 async def test_arrows_move_it_and_another_finding_begins_at_the_left(app_for):
     async with running(app_for(with_code(f"if fast:\n    {LONG}"))) as pilot:
         story = pilot.app.screen.query_one(Story)
@@ -50,6 +52,7 @@ async def test_where_all_of_it_fits_nothing_is_said_and_nothing_moves(app_for):
         assert MOVES_CODE not in text_of(pilot.app)
 
 
+@pytest.mark.slow
 async def test_code_of_the_pages_moves_too(app_for):
     """Of a fix and of the commands that prove it, and of a rule's page."""
     async with running(app_for(with_code(f"if fast:\n    {LONG}"))) as pilot:

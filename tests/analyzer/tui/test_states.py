@@ -279,6 +279,7 @@ async def test_without_a_remark_the_key_says_so(app_for: MakeApp) -> None:
         assert any("Nothing to remark" in one.message for one in app._notifications)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)])
 async def test_hostile_names_are_shown_as_text_on_every_screen(app_for: MakeApp, size: tuple[int, int]) -> None:
     app = app_for(analyses.hostile())

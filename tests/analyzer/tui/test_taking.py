@@ -76,6 +76,7 @@ async def test_a_long_reason_stays_one_line_of_the_file(app_for, monkeypatch, tm
         assert "why" not in "".join(rows[at + 3 :])
 
 
+@pytest.mark.slow
 async def test_i_shows_the_lines_and_writes_them_once_there_is_a_reason(app_for, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     async with running(app_for(analyses.example()), (80, 24)) as pilot:

@@ -20,6 +20,7 @@ class _Cycle:
         self.itself = self
 
 
+@pytest.mark.slow
 def test_all_is_collected_once_it_is_quiet_and_the_limits_come_back() -> None:
     before = gc.get_threshold()
     with collecting_when_quiet(0.02):

@@ -126,6 +126,7 @@ def slow_loader(changes: Changes) -> float:
     return 20 - (8 if changes.get("optimizer") == "fused" else 0) + loading
 
 
+@pytest.mark.slow
 def test_the_best_loading_and_the_optimizer_are_found_and_put_together(tmp_path: Path) -> None:
     tuning, _ = tuned(tmp_path, Simulated(slow_loader), analysis_of(DL001=0.8, OP001=0.2))
     assert trial(tuning, "in-memory").change == "in-memory=batches"

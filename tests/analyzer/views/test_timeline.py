@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -120,6 +121,7 @@ def test_the_slowest_step_is_drawn_only_where_it_stands_out() -> None:
     assert slowest_step(Facts(even.trace())) is None
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 900), st.integers(0, 300), st.sampled_from("olswk")), max_size=20))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_spans_are_in_order_apart_and_inside(events: list[tuple[int, int, str]]) -> None:

@@ -315,6 +315,7 @@ def test_samples_on_a_device_with_work_in_its_queue_are_no_loss() -> None:
     assert (result.state, "queued work" in result.reason) == (State.CLEAR, True)
 
 
+@pytest.mark.slow
 def test_recorded_here_samples_one_by_one_are_named_and_a_batch_is_quiet(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     rnn, out = torch.nn.RNN(8, 16), torch.nn.Linear(16, 4)

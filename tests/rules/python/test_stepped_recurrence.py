@@ -228,6 +228,7 @@ def record(path: Path, model: torch.nn.Module, forward: Callable[..., torch.Tens
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 def test_recorded_here_the_cell_is_named_and_the_layer_is_quiet(kind: str, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")

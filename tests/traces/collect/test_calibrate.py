@@ -109,6 +109,7 @@ def test_a_program_that_fails_is_told_and_leaves_the_recording(told: Path, tmp_p
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_machine_is_measured_for_real(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     path = recording(tmp_path / "trace.json")

@@ -74,6 +74,7 @@ def test_no_more_is_kept_before_the_events_than_any_trace_holds(
         read(path)
 
 
+@pytest.mark.slow
 def test_keys_without_end_behind_the_events_are_left(tmp_path: Path) -> None:
     text = START + EVENT % (1, b"2") + b'],"junk":"' + b"z" * 5_000_000
     kept = read_text(tmp_path, text + b'","world_size":7,"distributedInfo":{"rank":3}}')
@@ -116,6 +117,7 @@ def test_more_columns_than_memory_is_refused(tmp_path: Path, monkeypatch: pytest
         read_text(tmp_path, lines(sound()))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not hold a process to this limit")
 @pytest.mark.parametrize("limit_mb", [300, 400, 500])
 def test_a_limit_of_memory_ends_in_words(tmp_path: Path, limit_mb: int) -> None:

@@ -91,6 +91,7 @@ def test_any_bytes(tmp_path: Path, content: bytes) -> None:
     attempt(tmp_path, content)
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(st.text(alphabet='[]{},:"\\ \n0e.-NnXph', max_size=200))
 def test_any_text_in_the_list_of_events(tmp_path: Path, text: str) -> None:
@@ -98,6 +99,7 @@ def test_any_text_in_the_list_of_events(tmp_path: Path, text: str) -> None:
     attempt(tmp_path, TEXT[:middle] + text.encode() + TEXT[middle:])
 
 
+@pytest.mark.slow
 @settings(EXAMPLES, max_examples=150)
 @given(st.integers(0, 2**32))
 def test_a_damaged_trace(tmp_path: Path, seed: int) -> None:
@@ -110,6 +112,7 @@ def test_a_damaged_gzip(tmp_path: Path, seed: int) -> None:
     attempt(tmp_path, mutate(gzip.compress(TEXT), seed))
 
 
+@pytest.mark.slow
 @needs_shared
 @settings(EXAMPLES, max_examples=25)
 @given(st.integers(0, 2**32))

@@ -217,6 +217,7 @@ def test_slim_leaves_out_the_arguments_that_serve_nothing_else(tmp_path: Path, o
     assert read(tmp_path / "out.json", strict=True).meta.events == len(args)
 
 
+@pytest.mark.slow
 @needs_shared
 def test_slim_without_stacks_is_a_fraction_of_a_trace_that_is_mostly_stacks(tmp_path: Path) -> None:
     path = SHARED / "kineto_resnet50_workers0_a.pt.trace.json.gz"
@@ -261,6 +262,7 @@ def test_slim_of_a_file_without_an_event_says_so(tmp_path: Path) -> None:
         write_slim(path, tmp_path / "copy.json", python=False)
 
 
+@pytest.mark.slow
 @needs_shared
 def test_slim_of_a_recorded_trace_is_small(tmp_path: Path) -> None:
     path = SHARED / "hta_a100_ddp_resnet.json.gz"

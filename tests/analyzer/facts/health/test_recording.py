@@ -266,6 +266,7 @@ def test_a_long_step_elsewhere_excuses_no_kernel() -> None:
     assert symptom.count == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=20_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     place=st.integers(0, 6 * LAUNCHES - 1), factor=st.floats(3, 1e15), base=st.sampled_from([0, 1_700_000_000_000_000])

@@ -77,6 +77,7 @@ def test_an_odd_grid_is_unknown(grid: object) -> None:
     assert np.isnan(one("rocm", "hipLaunchKernel", {}, {"grid": grid, "block": [256, 1, 1]}))
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.parametrize(
     ("name", "source"),

@@ -300,6 +300,7 @@ def random_traces(draw: st.DrawFn) -> TraceBuilder:
     return builder
 
 
+@pytest.mark.slow
 @given(random_traces())
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_parts_add_up_to_each_step_exactly_and_nothing_has_two_owners(builder: TraceBuilder) -> None:

@@ -32,6 +32,7 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_methods_are_timed_and_recorded(tmp_path: Path, digits_dir: Path) -> None:
     config = ExperimentConfig(
         output=tmp_path / "out", methods=("memory", "uint8", "amp", "pinned"),
@@ -91,6 +92,7 @@ def test_a_missing_device_and_a_missing_package_are_told(
     assert "needs tensorboard" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_method_that_fails_leaves_the_others_their_results(
     tmp_path: Path, digits_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,6 +30,7 @@ def _steps(trace: dict[str, Any]) -> list[str]:
     return [event["name"] for event in trace["traceEvents"] if event["name"].startswith("ProfilerStep#")]
 
 
+@pytest.mark.slow
 def test_a_recording_end_to_end(tmp_path: Path, digits_dir: Path) -> None:
     said: list[str] = []
     progress: list[tuple[int, int, str]] = []
@@ -74,6 +75,7 @@ def test_a_recording_end_to_end(tmp_path: Path, digits_dir: Path) -> None:
     assert progress[0] == (1, 20, "training")
 
 
+@pytest.mark.slow
 def test_the_loss_falls_on_drawn_digits(tmp_path: Path, digits_dir: Path) -> None:
     said: list[str] = []
     collect(_config(tmp_path, digits_dir, steps=None, epochs=3), say=said.append)

@@ -153,6 +153,7 @@ def test_a_process_without_torch_is_left_alone(
     assert result.fix.startswith("name the script that trains")
 
 
+@pytest.mark.slow
 def test_settings_that_are_gone_disturb_nobody(tmp_path: Path) -> None:
     import subprocess
 

@@ -38,6 +38,7 @@ def _trace(path: Path) -> tuple[list[str], dict[str, Any]]:
     return [event["name"] for event in trace["traceEvents"]], trace["advisor"]
 
 
+@pytest.mark.slow
 def test_a_script_is_recorded_and_not_disturbed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     result = _collect(tmp_path, "plain.py", "60", "7", "--token=hush", evidence=True)
     assert result.status == 7
@@ -168,6 +169,7 @@ def test_a_script_that_ends_early_keeps_what_there_is(tmp_path: Path) -> None:
     assert recording.unprofiled_step_ns is None
 
 
+@pytest.mark.slow
 def test_ctrl_c_writes_what_was_recorded(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     result = _collect(tmp_path, "interrupted.py")
     assert result.status == 130

@@ -95,6 +95,7 @@ def test_reading_is_free(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (mine.parent / "log.txt").read_text() == "there data\n"
 
 
+@pytest.mark.slow
 def test_a_script_that_hangs_is_killed_with_its_children(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One of the children leads a session of its own, as torchrun's ranks do."""
     mark = f"mark-{os.getpid()}"

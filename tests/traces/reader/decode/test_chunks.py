@@ -45,6 +45,7 @@ def test_small_blocks_give_the_same_frames(
     same(whole, read_text(tmp_path, text))
 
 
+@pytest.mark.slow
 def test_no_block_ends_where_an_event_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = lines(tricky(), indent=False)
     for size in range(64, 300):

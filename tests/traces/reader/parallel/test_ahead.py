@@ -77,6 +77,7 @@ def _read(path: Path, before: str = "pass", *, strict: bool = False, first: str 
     return found
 
 
+@pytest.mark.slow
 def test_another_process_decodes_the_same() -> None:
     elsewhere = dict(_read_once(SAMPLE))
     assert elsewhere.pop("pipes") == 1
@@ -90,6 +91,7 @@ def test_another_process_decodes_the_same() -> None:
 _IN_PARTS = "import traces.reader.parallel.cuts as cuts; cuts._LEAST_BYTES = 1; "
 
 
+@pytest.mark.slow
 def test_several_processes_decode_the_same(plain: Path) -> None:
     parted = _read(plain, first=_IN_PARTS)
     assert parted.pop("pipes") == 3  # the digest, and a part for each core
@@ -109,6 +111,7 @@ def test_a_core_that_is_spared_decodes_no_part(plain: Path, monkeypatch: pytest.
     assert len(ahead._tasks(plain, False, 0, plain)) == 1
 
 
+@pytest.mark.slow
 def test_a_part_that_wants_a_repair_leaves_the_file_to_this_process(tmp_path: Path) -> None:
     damaged = tmp_path / "trace.json"
     damaged.write_bytes(gzip.decompress(SAMPLE.read_bytes())[:-2000])
@@ -183,6 +186,7 @@ def test_nothing_is_begun_without_a_file(tmp_path: Path, missing: str) -> None:
     assert found["error"]
 
 
+@pytest.mark.slow
 def test_files_whose_columns_would_take_much_memory_twice_are_read_in_one_process(tmp_path: Path) -> None:
     large = tmp_path / "large.json"
     with large.open("wb") as file:
