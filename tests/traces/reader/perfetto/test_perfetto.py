@@ -164,8 +164,14 @@ def _annotate(note: Any, key: str | None, value: Any) -> None:
         note.string_value = value
 
 
-def world(*, device: bool = True, clocks: bool = True) -> TraceBuilder:
-    """Three steps of 1 ms: an op with shapes and its kernel, a copy, a collective, a clock that falls."""
+def world(*, device: bool = True, clocks: bool = True, locked: bool = False) -> TraceBuilder:
+    """Three steps of 1 ms: an op with shapes and its kernel, a copy, a collective, a clock that falls.
+
+    Args:
+        device: Whether its work was recorded.
+        clocks: Whether counters were.
+        locked: Whether metrics were among them whose recording locks the clock.
+    """
     builder = TraceBuilder()
     builder.top = {"schemaVersion": 1, "baseTimeNanoseconds": BASE_NS}
     for number in range(3):
@@ -184,7 +190,10 @@ def world(*, device: bool = True, clocks: bool = True) -> TraceBuilder:
                 "ncclDevKernel_AllReduce_Sum_f32", at + 710, 100, stream=9, **{"Collective name": "allreduce"}
             )
         if clocks:
-            builder.counter("SM Clock (MHz)", at + 450, 1_980.0 - 300 * number)
+            builder.counter("SM Clock (MHz)", at + 450, 1_320.0 if locked else 1_980.0 - 300 * number)
+        if locked:
+            builder.counter("SM Active (%)", at + 450, 71.5 + number)
+            builder.counter("DRAM BW (%)", at + 460, 40.0)
     return builder
 
 
@@ -195,15 +204,24 @@ def packed(builder: TraceBuilder) -> bytes:
     return writer.bytes()
 
 
-@pytest.mark.parametrize("clocks", [True, False])
+@pytest.mark.parametrize(("clocks", "locked"), [(True, False), (True, True), (False, False)])
 @pytest.mark.parametrize("device", [True, False])
-def test_the_document_is_that_of_the_same_events_as_json(device: bool, clocks: bool, tmp_path: Path) -> None:
-    builder = world(device=device, clocks=clocks)
+def test_the_document_is_that_of_the_same_events_as_json(
+    device: bool, clocks: bool, locked: bool, tmp_path: Path
+) -> None:
+    builder = world(device=device, clocks=clocks, locked=locked)
+    sampled = [event for event in builder.events if event["ph"] == "C"]
+    assert all(event["pid"] == "GPU 0 Counters" and set(event["args"]) == {""} for event in sampled)
     plain, native = tmp_path / "trace.json", tmp_path / "trace.pftrace"
     plain.write_text(json.dumps(builder.document()))
     native.write_bytes(packed(builder))
     first, second = analyse(plain), analyse(native)
     assert msgspec.to_builtins(_nameless(first)) == msgspec.to_builtins(_nameless(second))
+    assert second.hardware is not None
+    told = {one.name: (one.min, one.max) for one in second.hardware.counters}
+    wanted = {"SM Clock": (1_320.0, 1_320.0), "SM Active": (71.5, 73.5), "DRAM BW": (40.0, 40.0)}
+    falling = {"SM Clock": (1_380.0, 1_980.0)} if clocks else {}
+    assert told == ((wanted if locked else falling) if device else {})
     assert any("Perfetto file" in note for note in second.trace.notes)
     assert any("no track of a device's work" in note for note in second.trace.notes) is not device
 
