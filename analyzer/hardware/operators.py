@@ -15,6 +15,7 @@ from analyzer.facts.kernels.names import MATRIX_FAMILIES
 from analyzer.hardware import products
 from analyzer.hardware.call import Work
 from analyzer.hardware.other_ops import of_calls, of_kernels
+from analyzer.hardware.sparse import UNKNOWN, sparse_products
 from analyzer.hardware.work import FORMULAS, PRODUCTS, work_of
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.columns import present
@@ -161,7 +162,8 @@ def _operators(facts: Facts) -> Operators:
         # What did not compute launched nothing.
         perhaps_computed = 0
         other_products_ns = int(duration[facts.kernels.named.is_family(*MATRIX_FAMILIES) & ~multiplies].sum())
-    found, number = _grouped(facts, rows, time, formats)
+    sparse = sparse_products(tree, counted & tree.named(_PLAIN.__contains__))
+    found, number = _grouped(facts, rows, time, formats, sparse)
     # From the row of an op to the place of its operator; the last entry is for kernels without one.
     of_op = np.full(len(tree.ops) + 1, NONE, dtype=np.int64)
     of_op[rows] = number
@@ -191,13 +193,19 @@ def _on_the_host(
 
 
 def _grouped(
-    facts: Facts, rows: Int64Array, time: Int64Array, formats: _Formats
+    facts: Facts, rows: Int64Array, time: Int64Array, formats: _Formats, sparse: BoolArray
 ) -> tuple[tuple[Operator, ...], Int64Array]:
     """The operators, the longest first, and the place of each op's operator among them; shape of `rows`."""
     ops = facts.trace.ops
     columns = [ops[name] for name in ("name", "input_dims", "input_types", "concrete_inputs")]
     stated = [pd.factorize(ops[name].to_numpy()[rows]) for name in ("stated_flops", "stated_bytes")]
-    codes = np.stack([*(codes_of(column).astype(np.int64)[rows] for column in columns), *(code for code, _ in stated)])
+    codes = np.stack(
+        [
+            *(codes_of(column).astype(np.int64)[rows] for column in columns),
+            *(code for code, _ in stated),
+            sparse[rows].astype(np.int64),
+        ]
+    )
     keys, place = distinct_columns(codes)
     calls = np.bincount(place, minlength=keys.shape[1])
     totals = np.bincount(place, weights=time, minlength=keys.shape[1])
@@ -209,9 +217,11 @@ def _grouped(
         name, dims, types, values = (table[code] for table, code in zip(texts, keys[:4, group].tolist(), strict=True))
         flops, moved = (
             float(found[code]) if code >= 0 else None
-            for (_, found), code in zip(stated, keys[4:, group].tolist(), strict=True)
+            for (_, found), code in zip(stated, keys[4:6, group].tolist(), strict=True)
         )
         work = work_of(name, dims, types, values) if flops is None and moved is None else _stated(flops, moved)
+        if keys[6, group]:
+            work = UNKNOWN
         if isinstance(work, Work) and int(calls[group]) * max(work.flops, work.bytes or 0) >= _MOST:
             work = "the recorded sizes are beyond those of any device"
         found.append(

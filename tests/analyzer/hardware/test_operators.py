@@ -210,6 +210,40 @@ def test_a_product_under_vmap_counts_with_its_batch() -> None:
     assert one.work.flops == 3 * 2 * 4 * 5 * 6
 
 
+@pytest.mark.parametrize(
+    ("around", "inside"),
+    [
+        (None, "aten::sparse_dim"),
+        (None, "aten::crow_indices"),
+        (None, "aten::_sparse_addmm"),
+        ("aten::_sparse_mm", None),
+    ],
+)
+def test_a_sparse_factor_is_not_counted_as_dense(around: str | None, inside: str | None) -> None:
+    """Beside a dense product of the same sizes."""
+    builder = TraceBuilder(device="rocm")
+    dims = {"Input Dims": [[4096, 4096], [4096, 64]], "Input type": ["c10::BFloat16"] * 2}
+    for number in range(3):
+        at = number * 1_000
+        builder.step(number, at, 900)
+        for place in range(2):
+            if around is not None and place:
+                builder.op(around, at + 9 + 200 * place, 110)
+            builder.op("aten::mm", at + 10 + 200 * place, 100, **dims)
+            if inside is not None and place:
+                builder.op(inside, at + 20 + 200 * place, 10)
+            builder.launch(
+                at + 40 + 200 * place, kernel_start=at + 100 + 200 * place, kernel_dur=50, name=NAME, op=None
+            )
+    document = hardware(Facts(builder.trace()))
+    assert [(one.calls, one.flops, bool(one.reason)) for one in document.operators] in (
+        [(3, 3 * 2 * 4096**2 * 64, False), (3, None, True)],
+        [(3, None, True), (3, 3 * 2 * 4096**2 * 64, False)],
+    )
+    assert (document.hfu_ratio, document.known_ratio) == (None, 0.5)
+    assert "a factor is sparse" in document.utilisation_reason
+
+
 def test_an_unknown_device_has_rates_and_no_share() -> None:
     builder = _builder(100)
     builder.top["deviceProperties"] = [builder.top["deviceProperties"][0] | {"numSms": 38}]
