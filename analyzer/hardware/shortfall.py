@@ -13,6 +13,7 @@ from analyzer.hardware.limits import device_peaks
 from analyzer.hardware.operators import Operator, operators
 from analyzer.hardware.roofline import Place, first_type, place
 from analyzer.hardware.work import PRODUCTS
+from analyzer.units import count
 
 # Tensor cores load 16 bytes at once: 8 numbers of 16 bits (NVIDIA, Matrix Multiplication Background: tensor core requirements).
 _WIDTH = 8
@@ -178,7 +179,7 @@ def _tiling(batch: int, rows: int, columns: int, multiprocessors: int | None) ->
     tiles = batch * math.ceil(rows / _TILE) * math.ceil(columns / _TILE)
     waves = math.ceil(tiles / multiprocessors)
     if tiles < multiprocessors:
-        return [f"small: {tiles} tiles of {_TILE} x {_TILE} for {multiprocessors} multiprocessors"]
+        return [f"small: {count(tiles, 'tile')} of {_TILE} x {_TILE} for {multiprocessors} multiprocessors"]
     if waves <= _MOST_WAVES and tiles < _FULL_RATIO * waves * multiprocessors:
         return [f"the last of {waves} rounds is partly empty: {tiles} tiles for {multiprocessors} multiprocessors"]
     return []

@@ -82,7 +82,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     counters, main = facts.kernels.counters, facts.device.main
     clock = counters.of(CLOCK, main.device) if main is not None else None
     if clock is None:
-        yield cannot_tell("the device's clock was not sampled (torch 2.15 records it with cupti-python)")
+        yield cannot_tell(
+            "the device's clock was not sampled (`advisor collect --counters clocks`, torch 2.15 with cupti-python)"
+        )
         return
     if counters.locked:
         yield cannot_tell("metrics that lock the clock were recorded: record the clock without them")

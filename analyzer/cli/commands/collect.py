@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from analyzer.cli.streams.progress import ProgressLine
 from analyzer.units import rate
 from traces.collect.reference.config import DEVICES, MODELS, CollectConfig, default_of, help_for
+from traces.collect.trace_advisor_hook.phases.counters import KINDS
 from traces.collect.trace_advisor_hook.phases.stacks import LEFT_OUT
 from traces.errors import UntrustedTraceError, UsageError
 
@@ -38,6 +39,7 @@ _FOR_SCRIPTS = {
     "stop": "--stop",
     "evidence": "--evidence",
     "modules": "--modules",
+    "counters": "--counters",
 }
 
 
@@ -91,6 +93,13 @@ class _Collect(click.Command):
     help="Record shapes, then measure what this machine achieves at best (20 s), to compare operators with.",
 )
 @click.option("--modules", is_flag=True, help="Record the calls of modules (--shapes does where they cost little).")
+@click.option(
+    "--counters",
+    type=click.Choice(KINDS),
+    default=None,
+    help="Sample a CUDA device's clock, power and temperature, or the activity of its units, which locks the clock "
+    "(torch 2.15 with cupti-python).",
+)
 @click.option("--evidence", is_flag=True, help="Record two more steps with stacks, to name lines of your code.")
 @_all_options
 @click.pass_context
@@ -156,6 +165,7 @@ def _script_config(
     if spoken is not None:
         extras["python"] = extras["python"] or Path(target)
         (target, module, arguments), program = spoken, False
+    extras["counters"] = extras["counters"] or ""
     shared = {name: options[name] for name in given}
     if "output" not in given:
         shared["compress_from"] = _LARGE_BYTES
@@ -205,6 +215,8 @@ def _tell(recording: Recording) -> None:
         click.echo(f"advisor: note: -o {recording.path.name}.gz writes it compressed: about a tenth of that", err=True)
     if recording.stacks_left_out:
         click.echo(f"advisor: note: {LEFT_OUT}", err=True)
+    if recording.counters_left_out:
+        click.echo(f"advisor: note: no counters are sampled: {recording.counters_left_out}", err=True)
     if recording.source == "loader":
         click.echo("advisor: note: no optimizer stepped, steps are taken from the DataLoader's batches", err=True)
     elif recording.source == "time":

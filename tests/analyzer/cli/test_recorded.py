@@ -43,6 +43,22 @@ def test_a_large_file_may_be_compressed(capsys, monkeypatch, name, size, hint):
     assert ("note: -o t.json.gz writes it compressed" in capsys.readouterr().err) is hint
 
 
+@pytest.mark.parametrize("lacks", ["no CUDA device is in use", ""])
+def test_counters_that_were_asked_for_and_are_none_are_told(capsys, monkeypatch, lacks):
+    from traces.collect.script.session import Recording, ScriptResult, Verdict
+
+    made = Recording(Path("t.json"), 9, 6, 99, "optimizer", None, None, Verdict(usable=True), counters_left_out=lacks)
+    asked = []
+    monkeypatch.setattr(
+        "traces.collect.script.session.collect_script",
+        lambda config, judge: (asked.append(config.counters), ScriptResult(recordings=[made]))[1],
+    )
+    assert main(["collect", "--counters", "activity", "train.py"]) == 0
+    assert main(["collect", "train.py"]) == 0
+    assert asked == ["activity", ""]
+    assert (f"note: no counters are sampled: {lacks}" in capsys.readouterr().err) is bool(lacks)
+
+
 @pytest.mark.parametrize("left_out", [True, False])
 def test_stacks_that_were_asked_for_and_are_none_are_told(capsys, monkeypatch, left_out):
     from traces.collect.script.session import Recording, ScriptResult, Verdict

@@ -31,6 +31,7 @@ class ScriptConfig:
         active: Steps to record; None for as many as are short.
         stacks: Record Python frames.
         shapes: Record the shapes of operator inputs.
+        counters: Sample the device's `clocks`, or the `activity` of its units, which locks the clock; empty for none.
         modules: Mark calls of modules; with `shapes` they are marked where that costs little.
         stop: End the script once all is recorded.
         evidence: Record two more steps with stacks and shapes, for where and never for how much.
@@ -53,6 +54,7 @@ class ScriptConfig:
     active: int | None = None
     stacks: bool = False
     shapes: bool = False
+    counters: str = ""
     modules: bool = False
     stop: bool = False
     evidence: bool = False
@@ -66,6 +68,7 @@ class ScriptConfig:
         """The command that records this again, without folders, and arguments as far as they can hold no secret."""
         words = ["advisor", "collect"]
         words += [f"--{name}" for name in ("stacks", "shapes", "modules", "stop", "evidence") if getattr(self, name)]
+        words += ["--counters", self.counters] if self.counters else []
         if self.program:
             return [*words, "--", Path(self.target).name, *self._shareable()]
         words += ["-m", self.target] if self.module else [Path(self.target).name]
@@ -112,6 +115,7 @@ class Recording:
         verdict: The grading's.
         full: Whether it holds as many steps as a recording needs: the script's end did not cut it short.
         stacks_left_out: Whether stacks were asked for that the script's torch cannot record.
+        counters_left_out: Why counters that were asked for were not sampled; empty where they were, or none were.
     """
 
     path: Path
@@ -124,6 +128,7 @@ class Recording:
     verdict: Verdict
     full: bool = True
     stacks_left_out: bool = False
+    counters_left_out: str = ""
 
     @property
     def worth(self) -> tuple[int, bool, bool, bool, int]:

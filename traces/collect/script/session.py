@@ -102,7 +102,7 @@ def _taken(run: _Run, process: subprocess.Popen[bytes], most_s: float | None) ->
 
 def _settings(config: ScriptConfig) -> dict[str, Any]:
     """What the hook is told."""
-    names = ("wait", "warmup", "stacks", "shapes", "stop", "evidence", "timed", "patience_s", "window_s")
+    names = ("wait", "warmup", "stacks", "shapes", "counters", "stop", "evidence", "timed", "patience_s", "window_s")
     # Stacks hold modules already.
     marked = "" if config.stacks else "always" if config.modules else "cheap" if config.shapes else ""
     told = {name: getattr(config, name) for name in names} | {"modules": marked, "program": config.program}
@@ -173,6 +173,7 @@ class _Run:
                 path, clean.events, clean.steps, size, status["source"],
                 timing["profiled_step_ns"], timing["unprofiled_step_ns"], self.judge(first),
                 clean.steps >= window_of(self.config.active).least, status["stacks_left_out"],
+                str(status.get("counters_left_out", "")),
             )  # fmt: skip
             if earlier is not None and earlier.worth <= recording.worth:
                 write_atomically(path, clean.content)

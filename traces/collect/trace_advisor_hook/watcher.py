@@ -257,7 +257,7 @@ class Watcher(LaterPhases):
             "run": self.course.told() | {"between": self.sampler.told(), "stopped": self.stopped},
             "recorded": self.exported, "recorded_steps": len(self.profiled), "complete": self.complete,
             "evidence": os.path.exists(self.path("evidence")), "torch": "torch" in sys.modules, "retries": self.retries,
-            "stacks_left_out": self.stacks_left_out,
+            "stacks_left_out": self.stacks_left_out, "counters_left_out": self.counters_left_out,
             "first_step": None if self.source == "time" else FIRST_STEP,
             "lines": self.lines.told() if self.lines is not None and self.lines.ended is not None else None,
             "advisor": self.figures(),

@@ -15,6 +15,7 @@ from ..steps.step_times import middle, usual_step, wait_for_devices
 from ..surroundings.core_wait import CoreWait
 from ..surroundings.machine import difference, usage
 from ..surroundings.python_loop import described, time_loop
+from .counters import lacking, sampling
 from .stacks import stacks_are_safe
 from .torchs_warning import without_torchs_warning
 
@@ -44,6 +45,8 @@ class Phases:
         self.taken = 0
         # Whether stacks were asked for that this torch cannot record.
         self.stacks_left_out = False
+        # Why counters that were asked for are not sampled.
+        self.counters_left_out = ""
         self.reset()
 
     def reset(self) -> None:
@@ -171,7 +174,11 @@ class Phases:
         """Turn the profiler on, for devices that are in use; it records until it is stopped. None: without marks of steps."""
         torch: Any = sys.modules["torch"]
         kinds = torch.profiler.ProfilerActivity
-        devices = [getattr(kinds, name.upper()) for name in self.devices() if hasattr(kinds, name.upper())]
+        devices: list[Any] = [getattr(kinds, name.upper()) for name in self.devices() if hasattr(kinds, name.upper())]
+        sampled = self.settings.get("counters", "")
+        self.counters_left_out = lacking(torch, self.devices()) if sampled else ""
+        if sampled and not self.counters_left_out:
+            devices = [sampling(torch, sampled) if one is kinds.CUDA else one for one in devices]
         action = torch.profiler.ProfilerAction
         schedule = None
         self.stacks_left_out = stacks and not stacks_are_safe()
