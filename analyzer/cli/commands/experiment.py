@@ -12,7 +12,7 @@ import click
 
 from analyzer.cli.streams.progress import ProgressLine
 from analyzer.cli.streams.terminal import style_for
-from analyzer.report.text.intervals import Timed, intervals
+from analyzer.report.text.intervals import Timed, intervals, overlap
 from analyzer.units import count
 from traces.collect.reference.config import DEVICES, MODELS
 from traces.errors import UsageError
@@ -68,11 +68,18 @@ def command(methods: str | None, **options: Any) -> None:
 
 
 def chart(timed: Sequence[Timed], repeats: int) -> Iterator[str]:
-    """The times as bars with their intervals, and what one repeat is worth."""
+    """The times as bars with their intervals, and what repeats are worth; the first is the standard loop."""
     yield ""
-    yield from intervals(timed, style_for(sys.stdout))
+    drawn = list(intervals(timed, style_for(sys.stdout)))
+    yield from drawn
     if repeats < 2:
         yield "one repeat each: it does not show how far repeats lie apart, so none of these differences is proven; --repeats 3"
+    else:
+        if drawn:
+            yield "a bar reaches to the fastest repeat, the line behind it to the slowest, with a mark at the median"
+        among = [one.label for one in timed[1:] if overlap(one, timed[0])]
+        if among:
+            yield f"not proven, as their repeats lie among those of the standard loop: {', '.join(among)}"
     yield ""
 
 

@@ -12,10 +12,11 @@ function advisorLanes(view, data, claims, canvas, map) {
     return Math.round(ns) + ' ns';
   }
 
-  // Digits beyond those that tell the two edges of what is shown apart say nothing.
-  function moment(ns) {
+  // Digits beyond those that tell the two edges of what is shown apart say nothing, nor beyond those of the stride of an axis.
+  function moment(ns, stride) {
     var unit = [[1e9, ' s'], [1e6, ' ms']].find(function (one) { return view.to - view.from >= 2 * one[0]; }) || [1e3, ' us'];
-    var digits = Math.max(0, Math.min(3, 3 - Math.floor(Math.log10((view.to - view.from) / unit[0]))));
+    var digits = stride ? Math.ceil(-Math.log10(stride / unit[0]) - 1e-9) : 3 - Math.floor(Math.log10((view.to - view.from) / unit[0]));
+    digits = Math.max(0, Math.min(3, digits));
     return (ns / unit[0]).toFixed(digits) + unit[1];
   }
 
@@ -138,7 +139,7 @@ function advisorLanes(view, data, claims, canvas, map) {
       context.fillStyle = colour('line');
       context.fillRect(x, AXIS - 3, 1, height);
       context.fillStyle = colour('quiet');
-      var text = moment(mark), half = context.measureText(text).width / 2;
+      var text = moment(mark, step), half = context.measureText(text).width / 2;
       if (x - half >= view.left - 2 && x + half <= view.width) { context.fillText(text, x, 8); }
     }
     context.textAlign = 'left';

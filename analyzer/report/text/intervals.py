@@ -21,6 +21,11 @@ class Timed:
     median_ns: int
 
 
+def overlap(one: Timed, other: Timed) -> bool:
+    """Whether a repeat of either lies between those of the other: then which is faster may be chance."""
+    return min(one.times_ns) <= max(other.times_ns) and min(other.times_ns) <= max(one.times_ns)
+
+
 def intervals(rows: Sequence[Timed], style: Style) -> Iterator[str]:
     """A line for each; a bar reaches to the fastest repeat, the interval to the slowest, with the median marked inside."""
     longest = max((max(row.times_ns) for row in rows), default=0)

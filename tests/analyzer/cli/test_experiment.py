@@ -28,6 +28,14 @@ def test_one_repeat_has_no_spread_and_proves_nothing():
     assert "proven" not in " ".join(chart([], 3))
 
 
+def test_repeats_that_lie_among_one_another_prove_nothing():
+    standard = Timed("standard", (30, 36, 40), 36)
+    told = " ".join(chart([standard, Timed("near", (25, 28, 30), 28), Timed("far", (10, 12, 29), 12)], 3))
+    assert "a mark at the median" in told
+    assert told.rstrip().endswith("not proven, as their repeats lie among those of the standard loop: near")
+    assert "not proven" not in " ".join(chart([standard, Timed("far", (10, 12, 29), 12)], 3))
+
+
 def drawn(*rows: Timed, style: Style = PLAIN) -> list[str]:
     return [line[33:].rsplit(" ", 2)[0] for line in intervals(rows, style)]
 
