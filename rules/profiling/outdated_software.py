@@ -118,7 +118,7 @@ def _torch_lacks(version: tuple[int, int] | None, before: tuple[int, int] | None
         for needed, text, of in _TORCH
         if (version < needed if version else before is not None and before <= needed) and of in has
     ]
-    which = f"torch {version[0]}.{version[1]}" if version else "this torch"
+    which = f"torch {version[0]}.{version[1]}" if version else "This torch"
     if version is None and before is not None:
         which += f", older than {before[0]}.{before[1]} by how the file is written,"
     return [f"{which} lacks {listed(lacking)}"] if lacking else []

@@ -3,7 +3,9 @@
 (function () {
   var flame = document.getElementById('flame');
   if (!flame) { return; }
-  var whole = flame.querySelector('svg').viewBox.baseVal.width;
+  var drawing = flame.querySelector('svg'), whole = drawing.viewBox.baseVal.width;
+  // Its boxes are buttons now, which a picture may not hold.
+  drawing.setAttribute('role', 'group');
   var boxes = Array.from(flame.querySelectorAll('.box'));
   var back = document.getElementById('flame-back');
   var zoom = function (from, width) {

@@ -7,6 +7,7 @@ import re
 import msgspec
 import pytest
 
+from analyzer.analysis import ModuleRow
 from analyzer.explain import analyse_with_facts
 from analyzer.report import html
 from analyzer.report.comparison import html as comparison_page
@@ -118,9 +119,39 @@ def test_ticking_what_would_be_fixed_says_what_it_brings(opened, tmp_path):
     assert "saves up to about" in text(one, "#what-if output")
 
 
-def test_axe_finds_nothing_wrong_with_what_is_open(shown):
+def violations(shown):
     shown.says(axe().read_text(encoding="utf-8"))
-    assert shown.says("axe.run().then(told => told.violations.map(one => one.id))") == []
+    return shown.says("axe.run().then(told => told.violations.map(one => one.id))")
+
+
+def test_axe_finds_nothing_wrong_with_what_is_open(shown):
+    assert violations(shown) == []
+
+
+def module(*path, time_ns):
+    none = {"kernel_ns": None, "backward_kernel_ns": None, "self_kernel_ns": None}
+    return ModuleRow(path=path, calls=1, forward_ns=time_ns, backward_ns=0, self_ns=time_ns, **none)
+
+
+def test_a_module_is_made_as_wide_as_the_page_and_its_boxes_are_buttons(opened, tmp_path):
+    one, _ = opened
+    analysis = analyse_with_facts(SAMPLE).analysis
+    modules = (
+        module("Net_0", time_ns=4_000_000),
+        *(module("Net_0", f"Linear_{n}", time_ns=2_000_000) for n in range(2)),
+    )
+    hardware = msgspec.structs.replace(analysis.hardware, modules=modules, modules_source="modules")
+    page = tmp_path / "page.html"
+    page.write_text(html.render(msgspec.structs.replace(analysis, hardware=hardware)), encoding="utf-8")
+    one.size(1200, 900)
+    one.open(page)
+    boxes = "Array.from(document.querySelectorAll('#flame .box')).filter(box => box.style.display !== 'none').length"
+    assert one.says(boxes) == 3
+    assert violations(one) == []
+    one.click(*one.place("#flame .box:nth-of-type(2)"))
+    assert one.says(boxes) == 2
+    one.click(*one.place("#flame-back"))
+    assert one.says(boxes) == 3
 
 
 def test_it_is_as_wide_as_a_telephone(opened):

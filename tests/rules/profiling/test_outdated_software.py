@@ -75,7 +75,7 @@ def test_boundary_of_cuda(cuda: int, major: int, minor: int, state: State) -> No
 
 def test_an_old_file_tells_that_torch_is_old() -> None:
     found = judged(RULE, torch_1_9(world(None)))
-    assert found.finding.why.startswith("this torch, older than 1.13 by how the file is written, lacks `torch.compile`")
+    assert found.finding.why.startswith("This torch, older than 1.13 by how the file is written, lacks `torch.compile`")
     # What the collector states is better than a bound.
     assert run(RULE, torch_1_9(world("2.9.0"))).state is State.CLEAR
 
