@@ -30,11 +30,11 @@ addEventListener('load', async function () {
 </script>"""
 
 
-def axe_violations(pages, tmp_path):
+def axe_violations(pages, tmp_path, width=1200):
     """By name, what axe finds wrong in pages with every section open: one browser looks at all of them."""
     for name, (text, dark) in pages.items():
         (tmp_path / f"{name}.html").write_text(with_axe(text, dark), encoding="utf-8")
-    frames = "".join(f'<iframe id="{name}" src="{name}.html" width="1200" height="900"></iframe>' for name in pages)
+    frames = "".join(f'<iframe id="{name}" src="{name}.html" width="{width}" height="900"></iframe>' for name in pages)
     page = tmp_path / "every page.html"
     page.write_text(WITH_FRAMES % frames)
     alike = ("--allow-file-access-from-files", "--virtual-time-budget=60000", "--dump-dom")
@@ -52,14 +52,14 @@ def with_axe(text, dark):
     return text.replace("</body>", f"<script>{axe().read_text(encoding='utf-8')}</script></body>")
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_axe_finds_no_violation(dark, tmp_path):
+@pytest.mark.parametrize(("dark", "width"), [(False, 1200), (True, 1200), (False, 390)])
+def test_axe_finds_no_violation(dark, width, tmp_path):
     made = {name: getattr(analyses, name)() for name in ("example", "healthy", "unusable", "cpu_only", "hostile")}
     pages = {name: html.render(one) for name, one in made.items()}
     pages |= {"pair": comparison_page.render(comparisons.pair()), "since": html.render(comparisons.since_baseline())}
     rows = tuple(operator(f"op{number}", 1_000 * number) for number in range(12))
     pages["traced"] = html.render(analyses.example(), FromTrace(lanes_of(["a", "b"]).lanes, rows, rows, (curve(),)))
-    found = axe_violations({name: (text, dark) for name, text in pages.items()}, tmp_path)
+    found = axe_violations({name: (text, dark) for name, text in pages.items()}, tmp_path, width)
     assert found == {name: [] for name in pages}
 
 
