@@ -80,6 +80,7 @@ def explain_facts(
     disabled = _disabled(rules, options)
     seconds = options.rule_seconds or RULE_SECONDS
     runs = run_rules(facts, rules, trust, disabled=disabled, limits=options.limits, seconds=seconds, progress=tell)
+    leftover.give_back()
     judged = judge(facts, runs, trust, options.calibrated)
     leftover.give_back()
     analysis = assemble(facts, trust, runs, judged, options.accepted)

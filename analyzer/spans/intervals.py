@@ -7,6 +7,7 @@ O(n log n); the method for union, intersection and difference is the usual sweep
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -161,15 +162,34 @@ class IntervalSet:
             np.maximum(begins[mine], many.start_ns[theirs], out=start[here])
             np.minimum(ends[mine], many.end_ns[theirs], out=end[here])
             parts += len(mine)
-        start.resize(parts, refcheck=False)
-        end.resize(parts, refcheck=False)
-        return self._normal(start, end)
+        return self._cut_off(start, end, parts)
 
     def __sub__(self, other: IntervalSet) -> IntervalSet:
         if not self or not other:
             return self
         low, high = int(self.start_ns[0]), int(self.end_ns[-1])
-        return self & other.complement(low, high)
+        larger = self if len(self) > len(other) else other
+        if len(larger) <= _AT_ONCE:
+            return self & other.complement(low, high)
+        # In stretches that begin with an interval of the larger set: there no part that is left goes on from the one before.
+        inner = larger.start_ns[_AT_ONCE::_AT_ONCE]
+        edges = [low, *inner[(inner > low) & (inner < high)].tolist(), high]
+        touched = np.searchsorted(other.start_ns, high) - np.searchsorted(other.end_ns, low)
+        start, end = (np.empty(len(self) + max(int(touched), 0), dtype=np.int64) for _ in range(2))
+        parts = 0
+        for begin, stop in pairwise(edges):
+            found = self.clip(begin, stop) & other.complement(begin, stop)
+            here = slice(parts, parts + len(found))
+            start[here], end[here] = found.start_ns, found.end_ns
+            parts += len(found)
+        return self._cut_off(start, end, parts)
+
+    @classmethod
+    def _cut_off(cls, start: Int64Array, end: Int64Array, parts: int) -> IntervalSet:
+        """The set of the first intervals in two arrays, which are given up."""
+        start.resize(parts, refcheck=False)
+        end.resize(parts, refcheck=False)
+        return cls._normal(start, end)
 
     def complement(self, start_ns: int, end_ns: int) -> IntervalSet:
         """What `[start_ns, end_ns)` holds beside this set."""

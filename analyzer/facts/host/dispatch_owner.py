@@ -96,9 +96,11 @@ def dispatch_owner(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: Int
     nested = np.flatnonzero(parent != np.arange(len(parent)))
     own = inside.copy()
     np.subtract.at(own, parent[nested], inside[nested])
+    del inside, nested
     # Other threads have ops meanwhile; the device waits for those that launch.
     launching = np.isin(ops["thread"].to_numpy(), np.unique(device.launched["launch_thread"].to_numpy()))
-    own = np.where(launching, np.maximum(own, 0), 0)
+    np.maximum(own, 0, out=own)
+    own[~launching] = 0
     names = distinct_texts(ops["name"])
     codes = codes_of(ops["name"])
     totals = np.zeros(len(names), dtype=np.int64)

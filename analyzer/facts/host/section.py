@@ -108,17 +108,20 @@ class HostFacts(Section):
     def dispatching(self) -> IntervalSet:
         """When any thread is inside an op or a call that neither waits for the device nor loads, copies or allocates."""
         threads = self.threads
-        return (threads.anywhere("ops") | threads.anywhere("calls")) - IntervalSet.union(
-            threads.anywhere(what) for what in ("blocking", "input", "transfer_call", "allocator", "compile")
-        )
+        inside = threads.anywhere("ops") | threads.anywhere("calls")
+        for what in ("blocking", "input", "transfer_call", "allocator", "compile"):
+            inside -= threads.anywhere(what)
+        return inside
 
     @passing
     def silent(self) -> IntervalSet:
         """When no thread is inside anything that was recorded of it: an op, a call, a loader, an optimizer or a compiler."""
         recorded = ("ops", "calls", "collectives", "input", "optimizer", "compile")
-        return (self._steps.host_window | self._steps.window) - IntervalSet.union(
-            self.threads.anywhere(what) for what in recorded
-        )
+        left = self._steps.host_window | self._steps.window
+        # One after the other: all of them together are as large as the ops once more.
+        for what in recorded:
+            left -= self.threads.anywhere(what)
+        return left
 
     def dispatch_owner(self, idle: IntervalSet) -> DispatchOwner | None:
         """The op that owns more than half of some idle time; None where none does."""

@@ -117,21 +117,24 @@ class HostActivity:
     def anywhere(self, what: str) -> IntervalSet:
         """When any thread is inside `what`."""
         if what in _OF_MOST_EVENTS:
-            return IntervalSet.union(self._of_events(what, thread) for thread in self._rows[_OF_MOST_EVENTS[what]])
+            # They are in order whatever their threads: nothing has to be merged.
+            return IntervalSet.of_rows(self._events(what), self._launching if what == "launch" else None)
         return IntervalSet.union(self._by_thread[what].values())
 
     def _of_events(self, what: str, thread: int) -> IntervalSet:
         """When a thread is inside any op, any call, or any that launches; small ones are kept, and asked for again per device."""
         if (what, thread) in self._kept:
             return self._kept[what, thread]
-        frame = _OF_MOST_EVENTS[what]
-        rows = self._rows[frame].get(thread, _NO_ROWS)
+        rows = self._rows[_OF_MOST_EVENTS[what]].get(thread, _NO_ROWS)
         if what == "launch":
             rows = rows[self._launching[rows]]
-        found = IntervalSet.of_rows(self._trace.ops if frame == "ops" else self.calls, rows)
+        found = IntervalSet.of_rows(self._events(what), rows)
         if len(found) < _LARGE:
             self._kept[what, thread] = found
         return found
+
+    def _events(self, what: str) -> pd.DataFrame:
+        return self._trace.ops if _OF_MOST_EVENTS[what] == "ops" else self.calls
 
     def after_blocking(self, thread: int, refilled: Int64Array) -> IntervalSet:
         """From the end of each blocking call of a thread until the device has work again.

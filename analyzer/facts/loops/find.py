@@ -193,8 +193,10 @@ def _sequence(steps: Steps, tree: HostTree) -> tuple[Int64Array, Int64Array, Int
     step = steps.of_host(start[rows])
     thread = frame["thread"].to_numpy()[rows]
     order = np.lexsort((start[rows], parent, step, thread))
-    keys = np.stack([thread, step, parent])[:, order]
-    changed = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
+    changed = np.zeros(max(len(order) - 1, 0), dtype=bool)
+    for key in (thread, step, parent):
+        ordered = key[order]
+        changed |= ordered[1:] != ordered[:-1]
     group = np.concatenate([[0], np.cumsum(changed)]) if len(order) else np.empty(0, dtype=np.int64)
     placed = ~_at_an_end(start[rows][order], frame["end_ns"].to_numpy()[rows][order], group)
     return rows[order][placed], group[placed], step[order][placed]

@@ -7,6 +7,9 @@ meanwhile, and by what it computed meanwhile, as far as idle time follows. So th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 import msgspec
 import numpy as np
 
@@ -17,6 +20,8 @@ from analyzer.spans.labels import matching
 
 # A call that returns at once takes a few microseconds; one that lasts longer beside a busy device waits for it.
 _WAITED_NS = 20_000
+# Intervals of the host that are looked at together.
+_AT_ONCE = 1 << 16
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -42,22 +47,59 @@ def behind(host: IntervalSet, idle: IntervalSet, waiting: Waiting) -> IntervalSe
         idle: When the device does nothing, and waits for the host to launch something.
         waiting: Calls that wait for the device.
     """
-    beside, gaps = host - idle, idle - host
-    if not beside or not gaps:
+    stretches = list(_stretches(host, idle))
+    found, late, beside = [EMPTY for _ in stretches], [0], 0
+    for place, stretch in enumerate(stretches):
+        found[place], left, more = _in_stretch(host, idle, waiting, stretch, late[-1])
+        late.append(left)
+        beside += more
+    if not beside:
         return EMPTY
+    left = late[-1]
+    for place, stretch in enumerate(stretches):
+        # From here on it is as it was when the first step was not late.
+        if left == late[place]:
+            break
+        found[place], left, _ = _in_stretch(host, idle, waiting, stretch, left)
+    return IntervalSet.union(found)
+
+
+def _stretches(host: IntervalSet, idle: IntervalSet) -> Iterator[tuple[int, int]]:
+    """Begin and end of stretches that each begin with work of the host, so that none cuts work or a gap behind it in two.
+
+    Of millions of intervals all that is worked out for each would be several times the sets.
+    """
+    if host and idle:
+        far = np.iinfo(np.int64)
+        yield from pairwise([far.min, *host.start_ns[_AT_ONCE::_AT_ONCE].tolist(), far.max])
+
+
+def _in_stretch(
+    host: IntervalSet, idle: IntervalSet, waiting: Waiting, stretch: tuple[int, int], late: int
+) -> tuple[IntervalSet, int, int]:
+    """What `behind` finds in a stretch, how late the host is behind it, and how much work there is beside a busy device.
+
+    Args:
+        host: As for `behind`.
+        idle: Likewise.
+        waiting: Likewise.
+        stretch: Begin and end.
+        late: How late the host is in front of it.
+    """
+    host, idle = host.clip(*stretch), idle.clip(*stretch)
+    beside, gaps = host - idle, idle - host
+    here = (waiting.at_ns >= stretch[0]) & (waiting.at_ns < stretch[1])
+    calls, had = waiting.at_ns[here], waiting.idle_ns[here]
     long = gaps.end_ns - gaps.start_ns
-    ended = np.full(len(waiting.at_ns), -2 * (beside.total_ns + gaps.total_ns + int(waiting.idle_ns.sum())))
-    at = np.concatenate([waiting.at_ns, waiting.at_ns, beside.end_ns, gaps.start_ns])
-    change = np.concatenate([ended, waiting.idle_ns, beside.end_ns - beside.start_ns, -long])
+    ended = np.full(len(calls), -(late + beside.total_ns + int(had.sum())))
+    at = np.concatenate([calls, calls, beside.end_ns, gaps.start_ns])
+    change = np.concatenate([ended, had, beside.end_ns - beside.start_ns, -long])
     order = np.argsort(at, kind="stable")
-    # Of millions of changes each array counts: what is not needed any more goes, and little is made anew.
-    del at, ended
-    change, of_gap = change[order], np.flatnonzero(order >= len(order) - len(long))
-    del order
+    of_gap = np.flatnonzero(order >= len(order) - len(long))
     # The gaps are in order among themselves. What stands before a change is what the one before it left.
-    turn = int(_left(change, 0)[-1])
-    late = np.append(turn, _left(change, turn)[:-1])[of_gap]
-    return IntervalSet(gaps.start_ns, gaps.start_ns + np.minimum(late, long))
+    left = np.append(late, _left(change[order], late))
+    made = IntervalSet(gaps.start_ns, gaps.start_ns + np.minimum(left[of_gap], long))
+    return made, int(left[-1]), beside.total_ns
 
 
 def _left(change: Int64Array, first: int) -> Int64Array:

@@ -59,10 +59,11 @@ class SyncFacts(Section):
         """Device-idle time behind some work of the host that ends sooner where that goes; see `behind.behind`."""
         if self._device.main is None:
             return EMPTY
+        waiting = waiting_beside(self.waits, host, self._host.main_thread)
+        host = host & (self._steps.host_window | self._steps.window)
         # What waits although it was launched does not wait for the host.
         idle = self._time.idle - (self._time.waterfall.owned("device_wait") - self._time.device_waits.starting)
-        waiting = waiting_beside(self.waits, host, self._host.main_thread)
-        return behind(host & (self._steps.host_window | self._steps.window), idle, waiting)
+        return behind(host, idle, waiting)
 
     def free_ns(self, *reasons: str) -> int:
         """For how long the host stands in the calls that have these reasons while the device works: it loses nothing by that.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from analyzer.facts import Facts
+from analyzer.facts.sync import behind as behind_module
 from analyzer.facts.sync.behind import Waiting, behind
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from known.sayings import explained
@@ -71,3 +72,21 @@ def test_the_likely_part_is_what_the_device_idles_meanwhile() -> None:
 def test_where_the_host_waits_in_between_the_bound_is_what_it_was() -> None:
     saving = next(one for one in explained(loading(slow=True, waits=True)).findings if one.rule == "DL001").saving
     assert saving.expected_ns <= saving.ns_per_step_max < 1.1 * saving.expected_ns
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5])
+def test_in_stretches_comes_out_what_comes_out_at_once(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = np.random.default_rng(at_once)
+    found = []
+    for _ in range(60):
+        starts = drawn.integers(0, 300, (2, 20))
+        host, idle = (IntervalSet(start, start + drawn.integers(0, 20, 20)) for start in starts)
+        at = np.sort(drawn.integers(-5, 305, 5))
+        at = at[~host.contains(at)]
+        waiting = Waiting(at, drawn.integers(0, 15, len(at)))
+        whole = behind_module.behind(host, idle, waiting)
+        with monkeypatch.context() as patch:
+            patch.setattr(behind_module, "_AT_ONCE", at_once)
+            assert behind_module.behind(host, idle, waiting) == whole
+        found.append(whole.total_ns)
+    assert sum(map(bool, found)) > 30
