@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +11,9 @@ import numpy.typing as npt
 from analyzer.spans.arrays import Int64Array, RowArray, narrow
 from analyzer.spans.grouping import numbered
 from traces.ordering import outer_first
+
+# Spans that are looked at together.
+_AT_ONCE = 1 << 16
 
 
 class Nesting(msgspec.Struct, frozen=True):
@@ -48,37 +53,52 @@ def nest(thread: npt.ArrayLike, start_ns: npt.ArrayLike, end_ns: npt.ArrayLike) 
     count = len(start)
     if count == 0:
         return Nesting(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-    start_key, end_key, _ = _keys(*numbered(thread), start, end)
-    order = outer_first(start_key, end_key)
-    begins, ends = start_key[order], end_key[order]
+    begins, ends, _ = _keys(*numbered(thread), start, end)
     # Of a million spans each array is 8 MB: what is not needed any more would be most of what nesting takes.
-    del thread, start, end, start_key, end_key
-    # Starts and ends on earlier lanes are as many.
-    depth = np.arange(count) - np.searchsorted(np.sort(ends), begins, side="right")
+    del thread, start, end
+    order = outer_first(begins, ends)
+    begins, ends = begins[order], ends[order]
+    depth = _depth(begins, ends)
     around = narrow(order[_enclosing(depth, begins, ends)])
     del begins, ends
-    nested = narrow(depth)
-    del depth
-    parent, depths = np.empty_like(around), np.empty_like(nested)
-    depths[order] = nested
+    parent, depths = np.empty_like(around), np.empty_like(depth)
+    depths[order] = depth
     parent[order] = around
     return Nesting(parent, depths)
 
 
-def _enclosing(depth: Int64Array, begins: Int64Array, ends: Int64Array) -> Int64Array:
+def _depth(begins: Int64Array, ends: Int64Array) -> RowArray:
+    """How many of sorted spans are open when each begins, shape (n,)."""
+    # Starts and ends on earlier lanes are as many.
+    ordered = np.sort(ends)
+    depth = np.arange(len(begins))
+    for here in _pieces(len(begins)):
+        depth[here] -= np.searchsorted(ordered, begins[here], side="right")
+    return narrow(depth)
+
+
+def _enclosing(depth: RowArray, begins: Int64Array, ends: Int64Array) -> Int64Array:
     """Of sorted spans the place of the one around each, or its own; shape (n,)."""
     count = len(depth)
     # By depth, then by time; asked in the same order, which a binary search answers three times as fast.
-    by_level = np.sort(depth * count + np.arange(count))
-    above = np.maximum(np.searchsorted(by_level, by_level - count, side="left") - 1, 0)
-    inner = by_level >= count
-    asked = np.remainder(by_level, count, out=by_level)
-    around = asked[above]
-    # From one start to the next of a thread the depth grows by one at most: the last one a level up is of the same thread.
-    found = inner & (ends[around] > begins[asked])
+    by_level = depth.astype(np.int64)
+    by_level *= count
+    by_level += np.arange(count)
+    by_level.sort()
     places = np.empty(count, dtype=np.int64)
-    places[asked] = np.where(found, around, asked)
+    for here in _pieces(count):
+        level = by_level[here]
+        above = np.maximum(np.searchsorted(by_level, level - count, side="left") - 1, 0)
+        asked, around = level % count, by_level[above] % count
+        # From one start to the next of a thread the depth grows by one at most: the last one a level up is of the same thread.
+        found = (level >= count) & (ends[around] > begins[asked])
+        places[asked] = np.where(found, around, asked)
     return places
+
+
+def _pieces(count: int) -> Iterator[slice]:
+    """All rows, a few ten thousand at a time."""
+    return (slice(first, first + _AT_ONCE) for first in range(0, count, _AT_ONCE))
 
 
 def own_ns(time_ns: Int64Array, parent: RowArray) -> Int64Array:
@@ -117,7 +137,11 @@ def _keys(lane: Int64Array, lanes: int, start: Int64Array, end: Int64Array) -> t
     first = int(start.min())
     stride = int(end.max()) - first + 1
     if stride < (1 << 62) // lanes:
-        return lane * stride + (start - first), lane * stride + (end - first), stride
+        begins = lane * stride
+        begins -= first
+        ends = begins + end
+        begins += start
+        return begins, ends, stride
     times, ranks = np.unique(np.concatenate([start, end]), return_inverse=True)
     stride = len(times) + 1
     return lane * stride + ranks[: len(start)], lane * stride + ranks[len(start) :], stride

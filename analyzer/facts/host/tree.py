@@ -14,6 +14,7 @@ from analyzer.spans.arrays import BoolArray, Int64Array, RowArray, narrow
 from analyzer.spans.labels import constant, is_any, joined, matching
 from analyzer.spans.nesting import levels, nest
 from traces.fixed_frame import FixedFrame
+from traces.reader.frames.beside import together
 from traces.trace import Trace
 
 
@@ -102,7 +103,7 @@ def host_tree(trace: Trace) -> HostTree:
     ranges = ranges if len(kept) == len(ranges) else ranges.iloc[kept]
     frames: dict[str, pd.DataFrame] = {"annotations": ranges, "ops": trace.ops, "runtime": trace.runtime}
     thread, start, end = (
-        np.concatenate([part[name].to_numpy() for part in frames.values()]) for name in ("thread", "start_ns", "end_ns")
+        together([part[name].to_numpy() for part in frames.values()]) for name in ("thread", "start_ns", "end_ns")
     )
     nesting = nest(thread, start, end)
     frame = FixedFrame(

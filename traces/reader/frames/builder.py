@@ -18,6 +18,7 @@ from traces.reader.clean.tables import Tables
 from traces.reader.columns.columns import Columns
 from traces.reader.columns.growing import of_rows, thrifty
 from traces.reader.frames.arrays import Table, categorical, distinct, figures, nullable, text
+from traces.reader.frames.beside import BESIDE, Beside
 from traces.reader.frames.counters import devices_of_rows, sampled, samples
 from traces.reader.frames.declared import declared
 from traces.reader.frames.graph_edges import edge_ends
@@ -62,14 +63,15 @@ class FrameBuilder:
         self._names = np.array(restored, dtype=object)
         self._texts = columns.decoded_texts()
         self._categories = [text(category) for category in columns.categories]
-        pids = [text(pid) for pid, _ in columns.threads]
         processes: dict[str, int] = {}
-        self._process = np.array([processes.setdefault(pid, len(processes)) for pid in pids], dtype=np.int64)
+        of_threads = [processes.setdefault(text(pid), len(processes)) for pid, _ in columns.threads]
+        self._process = np.array(of_threads, dtype=np.int64)
         self.tables = Tables(columns, repairs)
         self.tables.count_named(swallowed, "swallowed-escape")
         self.aside = clean(self.tables)
         join_layers(self.tables[Kind.RUNTIME], self.tables[Kind.OP], self._names, columns.threads)
         self.origin_ns = self._origin()
+        self._places = Beside({kind: len(self.tables[kind].get("start", ())) for kind in BESIDE})
 
     def _origin(self) -> int:
         timed = [table for kind, table in self.tables if kind not in _UNTIMED and table and table["start_known"].any()]
@@ -116,25 +118,25 @@ class FrameBuilder:
 
         Spans without a start or with a negative or missing duration were decided about by `clean`; none is left here.
         """
-        # Each kind is asked for once; the unsorted columns would only take memory while frames are made.
+        # Each kind is asked for once; unsorted columns would only take memory.
         unsorted = self.tables.give_up(kind) or {key: np.empty(0, dtype=np.int64) for key in _EVERY_COLUMN}
         valid = unsorted["start_known"].astype(bool) & (unsorted["dur_known"].astype(bool) | (kind in _MOMENTS))
-        valid &= unsorted["dur"] >= 0
-        if keep is not None:
-            valid &= keep
+        valid &= (unsorted["dur"] >= 0) & (True if keep is None else keep)
         order = np.flatnonzero(valid)
         begins = unsorted["start"][order]
         order = order[outer_first(begins, begins + unsorted["dur"][order])]
         table = {key: of_rows(unsorted.pop(key), order) for key in list(unsorted)}
-        table["start"] = start = table["start"] - self.origin_ns
+        start, end = (self._places.of(name, kind, len(order)) for name in ("start_ns", "end_ns"))
         thread = thrifty(table["thread"].astype(np.int64))
+        table["start"] = np.subtract(table["start"], self.origin_ns, out=start)
+        np.add(start, table["dur"], out=end)
         return table, {
             "name": self._symbols(table["name"]),
             "process": thrifty(self._process[thread]) if len(thread) else thread,
             "thread": thread,
             "start_ns": start,
             "dur_ns": table["dur"],
-            "end_ns": start + table["dur"],
+            "end_ns": end,
         }
 
     def _symbols(self, codes: npt.NDArray[np.int64]) -> pd.Categorical:
