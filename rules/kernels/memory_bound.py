@@ -87,9 +87,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         if activity is not None:
             yield from _by_counter(facts, activity, limits)
             return
-        yield cannot_tell(
-            "neither shapes with known peaks of the device nor its memory's counter (`advisor collect --counters activity`) were recorded"
-        )
+        yield cannot_tell("neither shapes with known peaks of the device nor its memory's counter were recorded")
         return
     ratio = facts.steps.ratio(found.time_ns)
     if ratio < limits["min_ratio"]:

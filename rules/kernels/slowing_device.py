@@ -53,6 +53,7 @@ from analyzer.facts.kernels.counters import CLOCK
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Series, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
+from rules.commands import collect
 from rules.evidence import kernel_saving
 from traces.trace import Capability
 
@@ -83,7 +84,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     clock = counters.of(CLOCK, main.device) if main is not None else None
     if clock is None:
         yield cannot_tell(
-            "the device's clock was not sampled (`advisor collect --counters clocks`, torch 2.15 with cupti-python)"
+            f"the device's clock was not sampled (`{collect(facts, '--counters', 'clocks')}`, torch 2.15 with cupti-python)"
         )
         return
     if counters.locked:
