@@ -6,6 +6,8 @@ What one call costs is seen by `tests/bench/crowds.py` only, at 100,000 of each.
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +25,7 @@ from jobs.simulated import Job
 from rules import RULES
 from running.counted_calls import calls_of
 from traces.progress import silent
-from traces.reader.read import read_every
+from traces.reader.read import read, read_every
 
 # Each doubling may add twice the calls that the one before added, and what sorting adds; squares add four times as many.
 _FACTOR = 2.5
@@ -31,6 +33,10 @@ _FACTOR = 2.5
 _CALLS_BESIDE = 4_000
 # A property of the fuzzer too (`tests/fuzz/properties.py`).
 _TIMES_THE_FILE = 20
+# Of a small event beside the frames, bytes: what measurements keep of it (126 on 2026-11-26, 181 before), and what they need at once
+# (186, 224 before).
+_KEPT_OF_AN_EVENT, _AT_ONCE_OF_AN_EVENT = 150, 205
+_MADE_FILES = Path(__file__).parents[1] / "bench" / "made_files.py"
 _SIZES = (300, 600, 1_200, 2_400)
 _LARGE = {"devices", "driven devices", "steps", "steps of a device"}
 _LARGE_SIZES = (625, 1_250, 2_500, 5_000)
@@ -80,6 +86,26 @@ def test_memory_grows_no_faster_than_twenty_times_the_file(tmp_path: Path, kind:
     explained(crowds.write(tmp_path / "first.json", kind, 20))
     grown = peak_bytes_of(lambda: explained(many)) - peak_bytes_of(lambda: explained(few))
     assert grown <= _TIMES_THE_FILE * (many.stat().st_size - few.stat().st_size)
+
+
+def test_of_many_small_events_little_is_kept_and_little_more_needed_at_once(tmp_path: Path) -> None:
+    found = []
+    for size in ("1", "5", "10"):
+        path = tmp_path / f"{size}.json"
+        subprocess.run([sys.executable, str(_MADE_FILES), "small", size, str(path)], check=True, timeout=120)
+        trace = read(path)
+        tracemalloc.start()
+        try:
+            # Held while it is looked at what is kept.
+            explained_facts = explain_facts(Facts(trace), rules=RULES)
+            found.append((trace.meta.events, *tracemalloc.get_traced_memory()))
+        finally:
+            tracemalloc.stop()
+        assert explained_facts.analysis.findings
+    # What is made once, imports and tables, is made of the first.
+    _, (few, kept_of_few, peak_of_few), (many, kept, peak) = found
+    assert (kept - kept_of_few) / (many - few) < _KEPT_OF_AN_EVENT
+    assert (peak - peak_of_few) / (many - few) < _AT_ONCE_OF_AN_EVENT
 
 
 def test_a_job_costs_as_many_ranks_as_it_has(tmp_path: Path) -> None:
