@@ -138,12 +138,17 @@ def _density(pieces: list[tuple[float, float]], y: int) -> Iterator[str]:
             shares[cell] += max(min(end, (cell + 1) * _CELL) - max(start, cell * _CELL), 0.0) / _CELL
     place = 0
     # Cells that look alike are one box.
-    for level, cells in itertools.groupby(min(round(share * _LEVELS + 0.3), _LEVELS) for share in shares):
+    for level, cells in itertools.groupby(map(_level, shares)):
         wide = len(list(cells))
         if level:
             x, opacity = number(_LEFT + place * _CELL), number(level / _LEVELS)
             yield f'<rect class="strip" x="{x}" y="{y}" width="{wide * _CELL}" height="5" opacity="{opacity}"/>'
         place += wide
+
+
+def _level(share: float) -> int:
+    """How strong a cell is drawn: at least the least where anything of it is claimed, as nothing says that nothing is."""
+    return min(max(round(share * _LEVELS + 0.3), 1), _LEVELS) if share > 0 else 0
 
 
 def _pieces(finding: FindingDocument, shown: Timeline) -> Iterator[tuple[float, float]]:

@@ -78,6 +78,20 @@ def test_the_name_of_many_pieces_stands_at_the_left_of_its_strip():
     assert x == "76"
 
 
+@pytest.mark.parametrize(("length_ns", "opacity"), [(40, "0.2"), (1_500_000, "0.8")])
+def test_a_strip_shows_pieces_however_short(length_ns, opacity):
+    """In a step of 412 ms a cell is 1.9 ms: pieces of 40 ns left their finding without a mark."""
+    example = analyses.example()
+    first = next(one for one in example.cards if one.rule == "DL002")
+    spans = tuple((at * 30_000_000, at * 30_000_000 + length_ns) for at in range(MOST_PIECES + 1))
+    where = Intervals(title="where", step=example.timeline.step, spans=spans)
+    drawn = timeline(msgspec.structs.replace(example, findings=(msgspec.structs.replace(first, evidence=(where,)),)))
+    assert drawn is not None
+    strips = re.findall(r'class="strip"[^>]*opacity="([\d.]+)"', drawn.body)
+    assert len(strips) >= MOST_PIECES
+    assert opacity in strips
+
+
 def test_picture_names_verdict_causes_and_findings():
     words = " ".join(tree.fromstring(svg.render(analyses.example())).itertext())
     for piece in (
