@@ -162,12 +162,22 @@ def _profiler(before: Runs, after: Runs, change: Change) -> str | None:
 def _clock(before: Runs, after: Runs, change: Change) -> str | None:
     """Why the device's clocks forbid an answer; None where they do not."""
     first, second = (_middle(run.surroundings.clock_mhz for run in side) for side in (before, after))
-    if not first or not second or abs(first - second) <= _CLOCK_RATIO * max(first, second):
+    if not first or not second:
+        return _locked(before, after, change)
+    if abs(first - second) <= _CLOCK_RATIO * max(first, second):
         return None
     # No kernel gains more from a clock than in proportion: what holds for all of a step at one clock holds for any part of it.
     if _holds((before, after), change, lambda run: _at_clock(run, first)):
         return None
     return f"the device's clock was {first:,.0f} MHz before and {second:,.0f} MHz after"
+
+
+def _locked(before: Runs, after: Runs, change: Change) -> str | None:
+    """Of clocks that are not known: whether recording locked that of one side."""
+    sides = [any(run.surroundings.locked_clock for run in side) for side in (before, after)]
+    if change.kind == "inconclusive" or sides[0] == sides[1]:
+        return None
+    return f"metrics that lock the device's clock were recorded {'before' if sides[0] else 'after'} only"
 
 
 def _at_clock(run: Snapshot, clock_mhz: float) -> list[int]:

@@ -17,6 +17,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
         python_slowness: How many times as long an empty loop took beside the recording as on a quiet machine.
         unprofiled_step_ns: Median step time with the profiler off.
         clock_mhz: Median clock of the device that stands for the trace while it was busy.
+        locked_clock: Whether metrics were recorded that lock the clock meanwhile.
         crowds_itself: Whether the run has loader workers, or more threads than cores, that may be what took the cores.
     """
 
@@ -24,6 +25,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     python_slowness: float | None = None
     unprofiled_step_ns: int | None = None
     clock_mhz: float | None = None
+    locked_clock: bool = False
     crowds_itself: bool = False
 
 
@@ -36,6 +38,7 @@ def surroundings(facts: Facts) -> Surroundings:
         python_slowness=told.python_slowness,
         unprofiled_step_ns=told.unprofiled_step_ns or None,
         clock_mhz=_clock_mhz(facts),
+        locked_clock=facts.kernels.counters.locked,
         crowds_itself=threads or bool(told.num_workers) or facts.input.wait.multi_process,
     )
 

@@ -70,6 +70,27 @@ def test_the_gate_does_not_judge_pairs_at_two_clocks(
     assert document["change"]["kind"] == ("slower" if doubt is None else "inconclusive")
 
 
+@pytest.mark.parametrize("locked", [True, False])
+def test_a_clock_that_recording_locked_is_doubted_at_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], locked: bool
+) -> None:
+    """The same steps, a fifth longer where the activity of the units was recorded besides."""
+    before = write_clocked(tmp_path / "before.json", step_us=1_000, clock_mhz=None)
+    after = write_clocked(tmp_path / "after.json", step_us=1_200, clock_mhz=None)
+    if locked:
+        document = json.loads(after.read_text())
+        sample = {"ph": "C", "name": "SM Active (%)", "pid": "GPU 0 Counters", "ts": 100.0, "args": {"": 71.5}}
+        document["traceEvents"].append(sample)
+        after.write_text(json.dumps(document))
+    code = main(["compare", str(before), str(after), "--gate", "step_ns<=+3%"])
+    out = " ".join(capsys.readouterr().out.split())
+    assert code == (0 if locked else 1)
+    assert (
+        "metrics that lock the device's clock were recorded after only; lock the clock on both sides" in out
+    ) is locked
+    assert ("gate passes, undecided" in out) is locked
+
+
 def test_folders_are_repeats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for side, step in (("before", 10_000), ("after", 10_010)):
         (tmp_path / side).mkdir()

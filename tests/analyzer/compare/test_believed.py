@@ -131,6 +131,23 @@ def test_steps_without_the_profiler_have_a_say(
 
 
 @pytest.mark.parametrize(
+    ("locked", "ms", "answer"),
+    [
+        ((False, True), (100, 140), ("inconclusive", "clock")), ((True, False), (100, 60), ("inconclusive", "clock")),
+        ((True, True), (100, 140), ("slower", None)), ((False, False), (100, 140), ("slower", None)),
+    ],
+)  # fmt: skip
+def test_a_clock_that_recording_locked_on_one_side_is_another_clock(
+    locked: tuple[bool, bool], ms: tuple[int, int], answer: tuple[str, str | None]
+) -> None:
+    first, second = ({"locked_clock": one} for one in locked)
+    assert change(first, second, ms=ms) == answer
+    # Where both clocks are known they decide.
+    known = {"clock_mhz": 1_500}
+    assert change(first | known, second | known, ms=ms) == ("slower" if ms[1] > ms[0] else "faster", None)
+
+
+@pytest.mark.parametrize(
     ("clocks", "ms", "answer"),
     [
         # A fifth faster at a fifth higher clock: the clock may have done it.
