@@ -23,6 +23,18 @@ def narrow(values: Int64Array) -> RowArray:
     Args:
         values: Positions, shape (n,).
     """
-    most = np.iinfo(np.int32).max
-    fits = not len(values) or (values.max() <= most and values.min() >= -most)
-    return values.astype(np.int32) if fits else values
+    return values.astype(np.int32) if _fit(values, np.int32) else values
+
+
+def narrow_depths(values: Int64Array) -> RowArray:
+    """Numbers that are small but for odd traces, such as depths, in two bytes each where all of them fit, else as positions.
+
+    Args:
+        values: Shape (n,).
+    """
+    return values.astype(np.int16) if _fit(values, np.int16) else narrow(values)
+
+
+def _fit(values: Int64Array, kind: type[np.signedinteger[Any]]) -> bool:
+    most = np.iinfo(kind).max
+    return not len(values) or bool(values.max() <= most and values.min() >= -most)

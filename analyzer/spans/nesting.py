@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.spans.arrays import Int64Array, RowArray, narrow
+from analyzer.spans.arrays import Int64Array, RowArray, narrow, narrow_depths
 from analyzer.spans.grouping import numbered
 from traces.ordering import outer_first
 
@@ -74,7 +74,7 @@ def _depth(begins: Int64Array, ends: Int64Array) -> RowArray:
     depth = np.arange(len(begins))
     for here in _pieces(len(begins)):
         depth[here] -= np.searchsorted(ordered, begins[here], side="right")
-    return narrow(depth)
+    return narrow_depths(depth)
 
 
 def _enclosing(depth: RowArray, begins: Int64Array, ends: Int64Array) -> Int64Array:

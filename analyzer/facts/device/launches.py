@@ -100,8 +100,7 @@ def launches(trace: Trace, work: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         The rows of `work` that have a launch, index kept, with the columns launch_row (row in `trace.runtime`), launch_start_ns,
-        launch_end_ns, launch_thread, launch_kind, shared (several kernels share the call: a graph) and lead_ns: start of the
-        work less end of the call (negative where the call outlasts the start, or clocks are skewed).
+        launch_end_ns, launch_thread, launch_kind and shared (several kernels share the call: a graph).
     """
     calls = trace.runtime
     called_ids, rows = _distinct_calls(calls)
@@ -112,18 +111,16 @@ def launches(trace: Trace, work: pd.DataFrame) -> pd.DataFrame:
     place, row = place[found], rows[place[found]]
     # Most traces hold the launch of all work: its columns are the same then.
     here = work if len(found) == len(work) else work.iloc[found]
-    ends = calls["end_ns"].to_numpy()[row]
     sharing = np.bincount(place[from_source(work, "kernels")[found]], minlength=len(called_ids))
     return FixedFrame(
         {
             **{name: here[name].array for name in work.columns},
             "launch_row": narrow(row),
             "launch_start_ns": calls["start_ns"].to_numpy()[row],
-            "launch_end_ns": ends,
+            "launch_end_ns": calls["end_ns"].to_numpy()[row],
             "launch_thread": thrifty(narrow(calls["thread"].to_numpy()[row])),
             "launch_kind": calls["kind"].array[row],
             "shared": sharing[place] > 1,
-            "lead_ns": work["start_ns"].to_numpy()[found] - ends,
         },
         index=found if here is not work else work.index,
         copy=False,
@@ -207,6 +204,12 @@ def calls_of(launched: pd.DataFrame, source: str, rows: Int64Array, total: int) 
     return LaunchCalls(at != NONE, row, thread, start, end, np.append(launched["shared"].to_numpy(), False)[at])
 
 
+def leads_ns(launched: pd.DataFrame) -> Int64Array:
+    """Start of each piece of work less the end of its call: negative where the call outlasts the start, or clocks are skewed."""
+    leads: Int64Array = launched["start_ns"].to_numpy() - launched["launch_end_ns"].to_numpy()
+    return leads
+
+
 def lead_median_ns(launched: pd.DataFrame, skew_ns: int = 0) -> int | None:
     """Median launch lead of kernels launched one by one, nanoseconds; None where there is none.
 
@@ -217,7 +220,7 @@ def lead_median_ns(launched: pd.DataFrame, skew_ns: int = 0) -> int | None:
         launched: Rows of `launches` to look at.
         skew_ns: By how much the device's clock is known to be behind the host's.
     """
-    leads = launched["lead_ns"].to_numpy()[from_source(launched, "kernels") & ~launched["shared"].to_numpy()]
+    leads = leads_ns(launched)[from_source(launched, "kernels") & ~launched["shared"].to_numpy()]
     return max(int(np.median(leads)) + skew_ns, 0) if len(leads) else None
 
 

@@ -20,6 +20,7 @@ from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array, RowArray, n
 from analyzer.spans.grouping import chosen, rows_by
 from analyzer.spans.labels import is_any
 from analyzer.spans.open_spans import NONE
+from traces.reader.columns.growing import thrifty
 from traces.trace import Trace
 
 # What begins this long after all that it is known to wait for waits for something else: a node that is missing, or the units of the
@@ -101,7 +102,7 @@ def graph_paths(trace: Trace, device: DeviceFacts, named: Kernels) -> GraphPaths
     of_kernel = np.full(len(trace.kernels), NONE)
     from_kernels = from_source(nodes, "kernels")
     of_kernel[nodes["row"].to_numpy()[from_kernels]] = np.flatnonzero(from_kernels)
-    node = narrow(of_kernel[named.frame["row"].to_numpy()])
+    node = thrifty(narrow(of_kernel[named.frame["row"].to_numpy()]))
     critical = np.append(_critical(replay[kept], end, awaited), False)[node]
     return GraphPaths(
         replays=len(seen), known=int(sound[seen].sum()) if len(seen) else 0, node=node,

@@ -89,7 +89,7 @@ def modules(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) ->
     nodes = tree.named(is_backward_node)
     source, spans = _spans(trace, host, nodes)
     if source is None:
-        return Modules(None, (), spans, np.full(len(trace.ops), NONE, dtype=np.int32), 0)
+        return Modules(None, (), spans, np.broadcast_to(np.int32(NONE), len(trace.ops)), 0)
     calls = SpanTree.of(spans)
     opened = _opened(spans, calls)
     node = tree.nearest(nodes)

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analyzer.facts.device.launches import BLOCKING_RATIO, BlockingLaunches, from_source
+from analyzer.facts.device.launches import BLOCKING_RATIO, BlockingLaunches, from_source, leads_ns
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.device_waits import DeviceWaits
 from analyzer.facts.time.waterfall import Waterfall
@@ -60,7 +60,7 @@ def starved_gaps(launched: pd.DataFrame, idle: IntervalSet, limit_ns: float, ske
     mine = from_source(launched, "kernels") & ~launched["shared"].to_numpy()
     begun = launched["start_ns"].to_numpy()[mine]
     order = np.argsort(begun, kind="stable")
-    begun, lead = begun[order], launched["lead_ns"].to_numpy()[mine][order] + skew_ns
+    begun, lead = begun[order], leads_ns(launched)[mine][order] + skew_ns
     if not len(begun) or not idle:
         return EMPTY
     at = np.minimum(np.searchsorted(begun, idle.end_ns, side="left"), len(begun) - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts import Facts
-from analyzer.facts.device.launches import BlockingLaunches, EarlyStarts, lead_median_ns
+from analyzer.facts.device.launches import BlockingLaunches, EarlyStarts, lead_median_ns, leads_ns
 from building.builders import AUTOGRAD, TraceBuilder
 
 
@@ -15,7 +15,7 @@ def test_each_kernel_finds_its_call() -> None:
     builder.launch(0, kernel_start=30, kernel_dur=10)
     facts = Facts(builder.trace())
     assert facts.device.launched["launch_start_ns"].tolist() == [0, 100_000]
-    assert facts.device.launched["lead_ns"].tolist() == [25_000, 15_000]
+    assert leads_ns(facts.device.launched).tolist() == [25_000, 15_000]
     tids = facts.trace.threads["tid"].iloc[facts.device.launched["launch_thread"]].tolist()
     assert tids == ["4242", str(AUTOGRAD)]
 
