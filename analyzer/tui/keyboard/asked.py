@@ -36,6 +36,7 @@ class Asked:
     @contextmanager
     def heard(self) -> Iterator[None]:
         """Inside, a signal makes the app leave."""
+        before_it = set(threading.enumerate())
         listened = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
         before = {number: signal.signal(number, self._hear) for number in listened}
         if _on_a_terminal():
@@ -45,7 +46,8 @@ class Asked:
             yield
         finally:
             self._left.set()
-            if self._last_resort is not None:
+            # Where the terminal goes while the screen comes back from an editor, Textual's threads stay, and would be waited for.
+            if self._last_resort is not None and not _waited_for(before_it):
                 self._last_resort.cancel()
             for number, handler in before.items():
                 signal.signal(number, handler)
@@ -76,6 +78,11 @@ class Asked:
             self._last_resort.start()
         if self._leave is not None:
             self._leave()
+
+
+def _waited_for(but: set[threading.Thread]) -> bool:
+    """Whether threads run beside these for whose end Python would wait at its own."""
+    return any(not thread.daemon for thread in threading.enumerate() if thread not in but)
 
 
 def _on_a_terminal() -> bool:

@@ -105,3 +105,28 @@ def test_the_question_which_trace(tmp_path: Path) -> None:
         assert _USUAL_SCREEN in _drawn(terminal, _USUAL_SCREEN)
         assert process.wait(60) == 143
     os.close(terminal)
+
+
+_LEAVING = """
+import signal, sys, threading, time
+from analyzer.tui.keyboard import asked
+
+asked._PATIENCE_S = 0.5
+threading.Thread(target=time.sleep, args=(0.2,)).start()
+one = asked.Asked()
+with one.heard():
+    {heard}
+    threading.Thread(target=time.sleep, args=(60,), daemon={daemon}).start()
+sys.exit(5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("heard_of", "daemon", "code"),
+    [("one._hear(signal.SIGHUP, None)", False, 129), ("one._hear(signal.SIGHUP, None)", True, 5), ("pass", True, 5)],
+)
+def test_what_the_screen_left_running_is_not_waited_for_once_its_end_was_asked(heard_of, daemon, code):
+    """A reader of Textual's kept a core busy for ever, where the terminal went while the screen came back from an editor."""
+    program = _LEAVING.format(heard=heard_of, daemon=daemon)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=30, check=False)
+    assert done.returncode == code
