@@ -9,10 +9,10 @@ programs. Nothing is launched meanwhile, and with several ranks all wait for the
 
 ## How it is measured
 Recorded: `Python GC` events (`advisor collect` with torch 2.1 and newer, the young generation left out; or torch 2.9 with
-`with_stack=True` and `record_python_gc_info=True`), as far as the device idles (on a CPU-only trace: no op runs). What they take
-of a loader's call counts here, not as loading. Inferred, where collections were not recorded: at least 10 ms without any event on
-any thread of the process, in less than half of more than three steps. Their sum as a share of the used steps counts, or one pause
-as a share of the median step. Unit: nanoseconds.
+`with_stack=True` and `record_python_gc_info=True`), as far as the device idles (on a CPU-only trace: no op runs). What they
+take of a loader's call counts here, not as loading; inside a compilation it goes with that (GR003). Inferred, where collections
+were not recorded: at least 10 ms without any event on any thread of the process, in less than half of more than three steps.
+Their sum as a share of the used steps counts, or one pause as a share of the median step. Unit: nanoseconds.
 
 ## Example
 Slow:

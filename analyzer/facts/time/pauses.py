@@ -50,7 +50,7 @@ class Pauses(msgspec.Struct, frozen=True):
     """Pauses in the used steps, disjoint.
 
     Args:
-        collected: Garbage collections that the profiler recorded.
+        collected: Garbage collections that the profiler recorded, but those inside a compilation.
         isolated: Long gaps that occur in less than half of the used steps, as far as the host's own work fills them.
         silent: Shorter gaps with no event on any thread of the process, in less than half of the used steps; none where every
             collection was recorded, and silence is therefore something else.
@@ -88,7 +88,8 @@ def pauses(
     limit = int(max(LONG_GAP_NS, LONG_GAP_OF_STEP * median))
     judged = len(used) >= _MIN_STEPS
     lost = steps.window - waterfall.owned("compute") if device.main is None else idle
-    collected = host.threads.anywhere("gc") & steps.window & lost
+    # A compiler makes a million objects: what is collected while it works goes with it.
+    collected = (host.threads.anywhere("gc") - host.threads.anywhere("compile")) & steps.window & lost
     long = _own(waterfall, _at_least(_gaps(trace, device, steps, waterfall) - waiting, limit)) - collected
     isolated = long if judged and steps.count_with(long) < _ISOLATED_SHARE * len(used) else EMPTY
     silent = _at_least(_silence(trace, steps), SILENCE_NS) & (waterfall.owned("python") - waiting)

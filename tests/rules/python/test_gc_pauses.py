@@ -40,6 +40,14 @@ def test_fires_with_the_recorded_pause() -> None:
     )
 
 
+@pytest.mark.parametrize(("compiles", "fires"), [(True, False), (False, True)])
+def test_what_is_collected_while_a_compiler_works_goes_with_it(compiles: bool, fires: bool) -> None:
+    builder = world()
+    if compiles:
+        builder.annotation("_compile.compile_inner (dynamo_timed)", 3 * STEP + 50_000, 30_000)
+    assert bool(run(RULE, builder).findings) is fires
+
+
 def in_a_run(step_ms: float) -> TraceBuilder:
     """The same world, recorded in a run of which 200 steps without the profiler took `step_ms` each."""
     builder = world(pause=48_000, slow=(3,))
