@@ -36,6 +36,7 @@ class RuleChange(msgspec.Struct, frozen=True, kw_only=True):
             came, `reached` where it is less, and noise may have done it; `together` where more came than this one promised, with
             other findings that vanished, and a good part must be its own. None where nothing was fixed, no verdict is possible,
             where the others may account for what came, or nothing was likely to come and did not.
+        explained_by: Rules whose findings before said the same more closely.
     """
 
     rule: str
@@ -46,6 +47,7 @@ class RuleChange(msgspec.Struct, frozen=True, kw_only=True):
     realised_ns: int | None
     outcome: Outcome | None
     kind: FigureName = "bound"
+    explained_by: tuple[str, ...] = ()
 
 
 class Since(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,10 +28,15 @@ def of_tuning(tuning: Tuning) -> Iterator[Pair]:
 
 
 def of_comparison(comparison: Comparison, date: str, *, on_device: bool) -> Iterator[Pair]:
-    """The pair of a comparison: where one finding vanished, alone, and the step changed beyond doubt or surely did not."""
+    """The pair of a comparison: where one finding vanished, alone, and the step changed beyond doubt or surely did not.
+
+    One that another of them says more closely, and that promises no more, is no second finding.
+    """
     change = comparison.change
     # One that nobody looked for again may have vanished too.
     gone = [row for row in comparison.rules if row.state in ("fixed", "not checked") and row.predicted_ns > 0]
+    promised = {row.rule: row.predicted_ns for row in gone}
+    gone = [row for row in gone if all(promised.get(code, 0) < row.predicted_ns for code in row.explained_by)]
     mean_ns = comparison.before.mean_ns
     if change is None or change.kind == "inconclusive" or len(gone) != 1 or not mean_ns or gone[0].realised_ns is None:
         return

@@ -53,6 +53,7 @@ def rule_changes(
     states = {code: _state(code, first, second, looked) for code in sorted(first.keys() | second.keys())}
     gone = {code: _gone(first.get(code, _NOTHING), second.get(code, _NOTHING), state) for code, state in states.items()}
     shared = _shared(before)
+    explained = {finding.rule: finding.explained_by for run in before for finding in run.findings}
     sure = _sure_ns(before, change)
     result = []
     for code, state in states.items():
@@ -67,6 +68,7 @@ def rule_changes(
                 state=state,
                 kind=promise.kind if promise.stated_ns else left.kind,
                 predicted_ns=promise.stated_ns,
+                explained_by=explained.get(code, ()),
                 left_ns=left.stated_ns,
                 realised_ns=faster_ns if judged and change is not None else None,
                 outcome=_outcome(shrunk, faster_ns, change, together=together, sure=sure) if judged else None,

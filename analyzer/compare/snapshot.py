@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 import numpy as np
@@ -28,7 +28,8 @@ _TOP_ROWS = 200
 class FindingState(msgspec.Struct, frozen=True, kw_only=True):
     """A finding as far as a comparison needs it.
 
-    `kind` and the figures are those of `SavingDocument`; `overlaps_with` names the rules whose findings claim time of it, too.
+    `kind` and the figures are those of `SavingDocument`; `overlaps_with` names the rules whose findings claim time of it, too,
+    `explained_by` those that say the same more closely.
     """
 
     id: str
@@ -39,6 +40,7 @@ class FindingState(msgspec.Struct, frozen=True, kw_only=True):
     kind: FigureName = "bound"
     ns_per_step_expected: int | None = None
     overlaps_with: tuple[str, ...] = ()
+    explained_by: tuple[str, ...] = ()
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,7 +141,8 @@ def snapshot(analysis: Analysis, facts: Facts) -> Snapshot:
                 ns_per_step_max=item.saving.ns_per_step_max,
                 kind=item.saving.kind,
                 ns_per_step_expected=item.saving.ns_per_step_expected,
-                overlaps_with=tuple(sorted({rules[id] for id in item.saving.overlaps_with if id in rules})),
+                overlaps_with=_codes(item.saving.overlaps_with, rules),
+                explained_by=_codes(item.explained_by, rules),
             )
             for item in analysis.findings
         ),
@@ -149,6 +152,10 @@ def snapshot(analysis: Analysis, facts: Facts) -> Snapshot:
         surroundings=surroundings(facts),
         noun=facts.steps.noun,
     )
+
+
+def _codes(ids: Iterable[str], rules: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted({rules[id] for id in ids if id in rules}))
 
 
 def _conditions(analysis: Analysis, facts: Facts) -> Conditions:

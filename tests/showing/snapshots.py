@@ -20,7 +20,7 @@ CONDITIONS = Conditions(
 )
 
 
-def finding(rule: str, ns: int, shares: tuple[str, ...] = ()) -> FindingState:
+def finding(rule: str, ns: int, shares: tuple[str, ...] = (), explained_by: tuple[str, ...] = ()) -> FindingState:
     return FindingState(
         id=f"{rule}-0000",
         rule=rule,
@@ -28,6 +28,7 @@ def finding(rule: str, ns: int, shares: tuple[str, ...] = ()) -> FindingState:
         severity="high",
         ns_per_step_max=ns,
         overlaps_with=shares,
+        explained_by=explained_by,
     )
 
 

@@ -44,6 +44,16 @@ def test_of_two_that_vanished_nobody_knows_which_gave_it() -> None:
     assert [pair.rule for pair in taken(faster(before=(LOADER, READ), after=(READ,)))] == ["DL001"]
 
 
+def test_one_that_another_says_more_closely_is_no_second_one() -> None:
+    general = finding("SY001", 4_000_000, explained_by=("DL001",))
+    assert [pair.rule for pair in taken(faster(before=(LOADER, general)))] == ["DL001"]
+    # What it has beyond may be what came.
+    more = finding("SY001", 5_000_000, explained_by=("DL001",))
+    assert taken(faster(before=(LOADER, more))) == []
+    elsewhere = finding("SY001", 2_000_000, explained_by=("OP001",))
+    assert taken(faster(before=(LOADER, elsewhere))) == []
+
+
 def test_one_that_was_not_looked_for_again_may_have_given_it() -> None:
     assert taken(faster(before=(LOADER, UNSEEN))) == []
 
