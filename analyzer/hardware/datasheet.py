@@ -16,6 +16,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     flops_per_s: dict[str, float]
     bytes_per_s: float
 
+    def products_ns(self, flops: int, number_format: str) -> float:
+        """The least time of products in a format whose peak is known.
+
+        Args:
+            flops: Their operations.
+            number_format: Of `flops_per_s`.
+        """
+        return flops / self.flops_per_s[number_format] * 1e9
+
 
 class Peak(msgspec.Struct, frozen=True):
     """One device, as its maker describes it.

@@ -126,7 +126,7 @@ def _utilisation(
             return None, f"{one.op}: {at.reason}"
         if at.side == "compute" and at.least_ns is None:
             return None, f"{one.op}: {at.reason}"
-        call_ns = one.work.needed / peak.flops_per_s[at.format] * 1e9
+        call_ns = peak.products_ns(one.work.needed, at.format)
         needed += one.calls * call_ns
         again += one.again * call_ns
     if found.untold_ns > _UNSURE_RATIO * needed:

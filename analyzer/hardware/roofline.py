@@ -72,7 +72,7 @@ def place(operator: Operator, peak: Limits | None) -> Place:
             return Place(None, None, None, "no peak is known for its number format")
         both = (f"{one} at {peak.flops_per_s[one] / 1e12:g} TFLOP/s" for one in known)
         return Place(None, None, None, f"may run as {' or as '.join(both)}")
-    compute_ns = operator.calls * work.needed / peak.flops_per_s[kind] * 1e9
+    compute_ns = peak.products_ns(operator.calls * work.needed, kind)
     side: Literal["compute", "memory"] = "compute" if compute_ns >= memory_ns else "memory"
     return _checked(operator, Place(kind, side, max(compute_ns, memory_ns), ""))
 

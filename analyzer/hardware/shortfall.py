@@ -92,7 +92,7 @@ def _shortfalls(facts: Facts) -> tuple[Shortfall, ...]:
 def _whole_ratio(operator: Operator, at: Place, limits: Limits | None) -> float:
     least_ns = at.least_ns or 0.0
     if isinstance(operator.work, Work) and limits is not None and at.format is not None:
-        least_ns = max(least_ns, operator.calls * operator.work.flops / limits.flops_per_s[at.format] * 1e9)
+        least_ns = max(least_ns, limits.products_ns(operator.calls * operator.work.flops, at.format))
     return least_ns / max(operator.device_ns, 1)
 
 

@@ -77,9 +77,8 @@ def headline(before: tuple[int, int], after: tuple[int, int], noun: Noun) -> str
         after: The same of the other side.
         noun: What the steps are.
     """
-    what = "in all" if noun == "recording" else f"a {noun}"
     sides = f"mean of {before[1]:,} and {count(after[1], noun)}"
-    return f"{duration(before[0])} → {duration(after[0])} {what} ({sides})"
+    return f"{duration(before[0])} → {duration(after[0])} {label('a step', noun)} ({sides})"
 
 
 def answer(since: Since) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,20 @@ def narrow(values: Int64Array) -> RowArray:
         values: Positions, shape (n,).
     """
     return values.astype(np.int32) if _fit(values, np.int32) else values
+
+
+# Rows that are worked on together: of millions at once what is worked out for each would be several times the arrays.
+_AT_ONCE = 1 << 16
+
+
+def pieces(count: int) -> Iterator[slice]:
+    """All rows, a few ten thousand at a time."""
+    return (slice(first, first + _AT_ONCE) for first in range(0, count, _AT_ONCE))
+
+
+def cuts(values: Int64Array) -> Int64Array:
+    """Where sorted values, in order, are parted into as many as `pieces` has at a time: the first of each but the first."""
+    return values[_AT_ONCE::_AT_ONCE]
 
 
 def narrow_depths(values: Int64Array) -> RowArray:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.spans.arrays import BoolArray, Int64Array, RowArray
+from analyzer.spans.arrays import BoolArray, Int64Array, RowArray, cuts, pieces
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 _EMPTY: Int64Array = np.empty(0, dtype=np.int64)
 _EMPTY.setflags(write=False)
-# Intervals that are looked at together.
-_AT_ONCE = 1 << 16
 
 
 class IntervalSet:
@@ -148,9 +146,8 @@ class IntervalSet:
         touched = np.searchsorted(many.start_ns, few.end_ns[-1]) - np.searchsorted(many.end_ns, few.start_ns[0])
         start, end = (np.empty(len(few) + max(int(touched), 0), dtype=np.int64) for _ in range(2))
         parts = 0
-        # Of millions at once what is worked out for each would be several times the sets.
-        for first in range(0, len(few), _AT_ONCE):
-            begins, ends = few.start_ns[first : first + _AT_ONCE], few.end_ns[first : first + _AT_ONCE]
+        for some in pieces(len(few)):
+            begins, ends = few.start_ns[some], few.end_ns[some]
             # For each of the few, the run of the many that touch it.
             low = np.searchsorted(many.end_ns, begins, side="right")
             high = np.searchsorted(many.start_ns, ends, side="left")
@@ -169,10 +166,10 @@ class IntervalSet:
             return self
         low, high = int(self.start_ns[0]), int(self.end_ns[-1])
         larger = self if len(self) > len(other) else other
-        if len(larger) <= _AT_ONCE:
+        inner = cuts(larger.start_ns)
+        if not len(inner):
             return self & other.complement(low, high)
         # In stretches that begin with an interval of the larger set: there no part that is left goes on from the one before.
-        inner = larger.start_ns[_AT_ONCE::_AT_ONCE]
         edges = [low, *inner[(inner > low) & (inner < high)].tolist(), high]
         touched = np.searchsorted(other.start_ns, high) - np.searchsorted(other.end_ns, low)
         start, end = (np.empty(len(self) + max(int(touched), 0), dtype=np.int64) for _ in range(2))
@@ -239,8 +236,7 @@ class IntervalSet:
             return np.zeros(len(start), dtype=np.int64)
         overlap: Int64Array = np.empty(len(start), dtype=np.int64)
         before = np.cumsum(self.end_ns - self.start_ns)
-        for first in range(0, len(start), _AT_ONCE):
-            here = slice(first, first + _AT_ONCE)
+        for here in pieces(len(start)):
             covered = self._covered_before(end[here], before) - self._covered_before(start[here], before)
             np.maximum(covered, 0, out=overlap[here])
         return overlap

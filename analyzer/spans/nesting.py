@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.spans.arrays import Int64Array, RowArray, narrow, narrow_depths
+from analyzer.spans.arrays import Int64Array, RowArray, narrow, narrow_depths, pieces
 from analyzer.spans.grouping import numbered
 from traces.ordering import outer_first
-
-# Spans that are looked at together.
-_AT_ONCE = 1 << 16
 
 
 class Nesting(msgspec.Struct, frozen=True):
@@ -72,7 +67,7 @@ def _depth(begins: Int64Array, ends: Int64Array) -> RowArray:
     # Starts and ends on earlier lanes are as many.
     ordered = np.sort(ends)
     depth = np.arange(len(begins))
-    for here in _pieces(len(begins)):
+    for here in pieces(len(begins)):
         depth[here] -= np.searchsorted(ordered, begins[here], side="right")
     return narrow_depths(depth)
 
@@ -86,7 +81,7 @@ def _enclosing(depth: RowArray, begins: Int64Array, ends: Int64Array) -> Int64Ar
     by_level += np.arange(count)
     by_level.sort()
     places = np.empty(count, dtype=np.int64)
-    for here in _pieces(count):
+    for here in pieces(count):
         level = by_level[here]
         above = np.maximum(np.searchsorted(by_level, level - count, side="left") - 1, 0)
         asked, around = level % count, by_level[above] % count
@@ -94,11 +89,6 @@ def _enclosing(depth: RowArray, begins: Int64Array, ends: Int64Array) -> Int64Ar
         found = (level >= count) & (ends[around] > begins[asked])
         places[asked] = np.where(found, around, asked)
     return places
-
-
-def _pieces(count: int) -> Iterator[slice]:
-    """All rows, a few ten thousand at a time."""
-    return (slice(first, first + _AT_ONCE) for first in range(0, count, _AT_ONCE))
 
 
 def own_ns(time_ns: Int64Array, parent: RowArray) -> Int64Array:

@@ -14,14 +14,12 @@ import msgspec
 import numpy as np
 
 from analyzer.facts.sync.waits import WHOLE_DEVICE, Waits
-from analyzer.spans.arrays import Int64Array
+from analyzer.spans.arrays import Int64Array, cuts
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
 
 # A call that returns at once takes a few microseconds; one that lasts longer beside a busy device waits for it.
 _WAITED_NS = 20_000
-# Intervals of the host that are looked at together.
-_AT_ONCE = 1 << 16
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -71,7 +69,7 @@ def _stretches(host: IntervalSet, idle: IntervalSet) -> Iterator[tuple[int, int]
     """
     if host and idle:
         far = np.iinfo(np.int64)
-        yield from pairwise([far.min, *host.start_ns[_AT_ONCE::_AT_ONCE].tolist(), far.max])
+        yield from pairwise([far.min, *cuts(host.start_ns).tolist(), far.max])
 
 
 def _in_stretch(

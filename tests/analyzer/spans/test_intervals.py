@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.spans import intervals
+from analyzer.spans import arrays
 from analyzer.spans.intervals import EMPTY, IntervalSet
 
 PAIRS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=12)
@@ -187,6 +187,6 @@ def test_in_pieces_comes_out_what_comes_out_at_once(at_once: int, monkeypatch: p
     whole = [one & other, other & one, one - other]
     lengths = one.overlap_with(asked, asked + 30)
     assert min(map(len, whole)) > 3
-    monkeypatch.setattr(intervals, "_AT_ONCE", at_once)
+    monkeypatch.setattr(arrays, "_AT_ONCE", at_once)
     assert [one & other, other & one, one - other] == whole
     assert one.overlap_with(asked, asked + 30).tolist() == lengths.tolist()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from analyzer.facts import Facts
-from analyzer.facts.sync import behind as behind_module
 from analyzer.facts.sync.behind import Waiting, behind
+from analyzer.spans import arrays
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from known.sayings import explained
 from programs.late_hosts import LATE, loading
@@ -84,9 +84,9 @@ def test_in_stretches_comes_out_what_comes_out_at_once(at_once: int, monkeypatch
         at = np.sort(drawn.integers(-5, 305, 5))
         at = at[~host.contains(at)]
         waiting = Waiting(at, drawn.integers(0, 15, len(at)))
-        whole = behind_module.behind(host, idle, waiting)
+        whole = behind(host, idle, waiting)
         with monkeypatch.context() as patch:
-            patch.setattr(behind_module, "_AT_ONCE", at_once)
-            assert behind_module.behind(host, idle, waiting) == whole
+            patch.setattr(arrays, "_AT_ONCE", at_once)
+            assert behind(host, idle, waiting) == whole
         found.append(whole.total_ns)
     assert sum(map(bool, found)) > 30
