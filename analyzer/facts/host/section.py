@@ -8,6 +8,7 @@ from analyzer.facts.host.engine_steps import engine_steps
 from analyzer.facts.host.frames_known import listing_buffers, merging
 from analyzer.facts.host.library_calls import LibraryCall, library_call
 from analyzer.facts.host.ops import OpTree
+from analyzer.facts.host.outermost import Outermost, outermost
 from analyzer.facts.host.output import Output, output
 from analyzer.facts.host.own_ranges import range_around
 from analyzer.facts.host.profiler_calls import profiler_calls
@@ -63,6 +64,11 @@ class HostFacts(Section):
     def ops(self) -> OpTree:
         """Which op encloses which."""
         return OpTree(self.trace.ops)
+
+    @fact
+    def outermost(self) -> Outermost:
+        """What the training thread does that nothing is around."""
+        return outermost(self.trace, self.main_thread)
 
     @fact
     def output(self) -> Output:

@@ -11,17 +11,16 @@ import msgspec
 import numpy as np
 
 from analyzer.facts.host.engine_steps import BACKWARD_NODE
+from analyzer.facts.host.outermost import TORCHS_RANGES
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.sync.waits import Waits
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import sums_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
-from analyzer.spans.labels import in_one_vocabulary, is_any, matching
+from analyzer.spans.labels import matching
 from traces.reader.names.vocabulary import annotation_kind
 from traces.trace import Trace
 
-# Ranges that torch itself opens: their names say more than those of the ops inside.
-_NAMED = ("optimizer_step", "zero_grad", "loader")
 # What stands for either neighbour where another thread runs the backward pass, of which the training thread's ops say nothing.
 BACKWARD = "node of the backward pass"
 # What `Tensor.backward` makes first: the gradient of the loss.
@@ -53,17 +52,18 @@ def silences(trace: Trace, host: HostFacts, time: IntervalSet) -> tuple[Silence,
         host: What the threads of the host do.
         time: The stretches; those before the thread's first op or after its last one are left out.
     """
-    code, start, end, names = outermost(trace, host)
-    if not len(start) or not time:
+    spans = host.outermost
+    if not len(spans) or not time:
         return ()
+    code, start, end = spans.code, spans.start_ns, spans.end_ns
     before = np.searchsorted(end, time.start_ns, side="right") - 1
     after = np.searchsorted(start, time.end_ns, side="left")
     inside = (before >= 0) & (after < len(start))
     before, after = before[inside], after[inside]
     backward = _within_backward(trace, host, time, end[before], start[after], inside)
-    names = [*names, BACKWARD]
+    names = [*spans.names, BACKWARD]
     codes = [np.where(backward, len(names) - 1, code[neighbour]) for neighbour in (before, after)]
-    pairs = codes[0] * len(names) + codes[1]
+    pairs = codes[0].astype(np.int64) * len(names) + codes[1]
     distinct, place = np.unique(pairs, return_inverse=True)
     counts, totals = sums_by(place, (time.end_ns - time.start_ns)[inside], len(distinct))
     found = [
@@ -94,52 +94,27 @@ def after_reads(trace: Trace, host: HostFacts, waits: Waits, time: IntervalSet) 
     return IntervalSet(time.start_ns[follows], time.end_ns[follows])
 
 
-def entering(trace: Trace, host: HostFacts, time: IntervalSet) -> IntervalSet:
+def entering(host: HostFacts, time: IntervalSet) -> IntervalSet:
     """The stretches behind which the training thread enters a range of torch's own, or the backward pass from the loss on.
 
     Before such a range's first event torch runs Python of its own: hooks of the optimizer, the loader's `next`, `Tensor.backward`.
 
     Args:
-        trace: The trace.
         host: What the threads of the host do.
         time: The stretches.
     """
-    code, start, _, names = outermost(trace, host)
-    if not len(start):
+    spans = host.outermost
+    if not len(spans):
         return EMPTY
-    entries = np.array([_is_entry(name) for name in names], dtype=bool)
-    after = np.searchsorted(start, time.end_ns, side="left")
-    known = after < len(start)
-    kept = known & entries[code[np.minimum(after, len(start) - 1)]]
+    entries = np.array([_is_entry(name) for name in spans.names], dtype=bool)
+    after = np.searchsorted(spans.start_ns, time.end_ns, side="left")
+    known = after < len(spans)
+    kept = known & entries[spans.code[np.minimum(after, len(spans) - 1)]]
     return IntervalSet(time.start_ns[kept], time.end_ns[kept])
 
 
 def _is_entry(name: str) -> bool:
-    return name == GRADIENT_OF_LOSS or annotation_kind(name) in _NAMED
-
-
-def outermost(trace: Trace, host: HostFacts) -> tuple[Int64Array, Int64Array, Int64Array, list[str]]:
-    """Ops, calls and torch's own ranges of the training thread that nothing is around, in order.
-
-    Returns:
-        The place of each one's name in the list, its start and end, shape (spans,); and the list.
-    """
-    # Of two with the same extent the range is the outer one, and comes first. Calls inside an op are not outermost; a replayed
-    # graph, or a synchronisation, stands outside any.
-    frames = (trace.annotations, trace.ops, trace.runtime)
-    codes, names = in_one_vocabulary([frame["name"] for frame in frames])
-    mine = [frame["thread"].to_numpy() == host.main_thread for frame in frames]
-    mine[0] &= is_any(trace.annotations["kind"], *_NAMED)
-    code = np.concatenate([part[mask] for part, mask in zip(codes, mine, strict=True)])
-    start, end = (
-        np.concatenate([frame[name].to_numpy()[mask] for frame, mask in zip(frames, mine, strict=True)])
-        for name in ("start_ns", "end_ns")
-    )
-    order = np.lexsort((-end, start))
-    code, start, end = code[order], start[order], end[order]
-    latest = np.maximum.accumulate(end)
-    alone = start >= np.append(np.iinfo(np.int64).min, latest[:-1])[: len(start)]
-    return code[alone], start[alone], end[alone], names
+    return name == GRADIENT_OF_LOSS or annotation_kind(name) in TORCHS_RANGES
 
 
 def _within_backward(

@@ -8,10 +8,8 @@ from collections import Counter
 import numpy as np
 
 from analyzer.facts.host.section import HostFacts
-from analyzer.facts.sync.op_gaps import outermost
 from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.spans.arrays import BoolArray, Int64Array
-from traces.trace import Trace
 
 # Of the reads, a place that fewer have in common is one of many.
 _MOST = 0.5
@@ -25,15 +23,15 @@ _SAYS_NOTHING = re.compile(
 )
 
 
-def neighbour(trace: Trace, host: HostFacts, calls: WaitingCalls) -> tuple[str, float] | None:
+def neighbour(host: HostFacts, calls: WaitingCalls) -> tuple[str, float] | None:
     """The op that most of these calls stand before or behind, as `` before `op` ``, and the share of them; None where none does.
 
     Args:
-        trace: The trace.
         host: What the threads of the host do.
         calls: Calls that read values.
     """
-    code, start, _, names = outermost(trace, host)
+    spans = host.outermost
+    code, start, names = spans.code, spans.start_ns, spans.names
     frame = calls.frame[(calls.frame["thread"] == host.main_thread).to_numpy()]
     begun = frame.groupby("unit", sort=False)["start_ns"].min().to_numpy()
     if len(begun) < 2 or not len(start):

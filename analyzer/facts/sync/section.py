@@ -49,7 +49,7 @@ class SyncFacts(Section):
 
     def neighbour_of(self, calls: WaitingCalls) -> tuple[str, float] | None:
         """The op that most of these calls stand next to, with the word for the side, and their share; None where none does."""
-        return neighbour(self.trace, self._host, calls) if len(calls) else None
+        return neighbour(self._host, calls) if len(calls) else None
 
     def removable(self, *reasons: str, copied: IntervalSet = EMPTY) -> IntervalSet:
         """Device-idle time that may end with the calls that have these reasons; see `removable.removable`."""
@@ -99,7 +99,7 @@ class SyncFacts(Section):
 
     def entering(self, time: IntervalSet) -> IntervalSet:
         """The stretches behind which torch's loader, backward pass or optimizer begins; see `op_gaps.entering`."""
-        return entering(self.trace, self._host, time)
+        return entering(self._host, time)
 
     def after_reads(self, time: IntervalSet) -> IntervalSet:
         """The stretches that follow the reading of a value."""
