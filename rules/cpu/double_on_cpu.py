@@ -8,8 +8,9 @@ model that was turned to match it.
 A vector register holds half as many 64-bit floats as 32-bit ones, and each moves twice the bytes.
 
 ## How it is measured
-Time in matrix ops whose first tensor is `double` (needs `record_shapes=True`), on the step's thread. The saving is half of it: the
-ratio of the vector units' rates, and of the bytes. Unit: nanoseconds.
+Time in matrix ops whose first tensor is `double` (needs `record_shapes=True`), on the step's thread, in calls of 10 us or more:
+of shorter ones most is no arithmetic. The saving is half of it: the ratio of the vector units' rates, and of the bytes. Unit:
+nanoseconds.
 
 ## Example
 Slow:

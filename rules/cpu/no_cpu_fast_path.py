@@ -9,9 +9,9 @@ oneDNN wants tensors in blocks of its own; a model that leaves and enters that l
 computing. AMX and AVX512-BF16 multiply bfloat16 numbers at a multiple of the rate of 32-bit ones.
 
 ## How it is measured
-Time in reorder ops (`aten::to_mkldnn`, `aten::mkldnn_reorder_*`, `mkldnn::_reorder_*`) on the step's thread. Time in matrix
-ops whose first tensor is float (needs `record_shapes=True`), with the processor's features as `advisor collect` records
-them. The bound follows peak rates: half of the time with AVX512-BF16, 15 of 16 parts with AMX.
+Time in reorder ops (`aten::to_mkldnn`, `aten::mkldnn_reorder_*`, `mkldnn::_reorder_*`) on the step's thread. Time in matrix ops
+whose first tensor is float (needs `record_shapes=True`) and that last 10 us or more, with the processor's features as
+`advisor collect` records them. The bound follows peak rates: half of the time with AVX512-BF16, 15 of 16 parts with AMX.
 
 ## Example
 Slow:
@@ -37,8 +37,8 @@ with torch.autocast("cpu", dtype=torch.bfloat16):
 At most the bound. Peak rates are never reached: expect much less.
 
 ## When it is wrong
-Small matrices and memory-bound layers gain nothing from faster units. bfloat16 changes results. The names of reorders were
-not seen in a recorded trace yet.
+Memory-bound layers gain nothing from faster units; products so small that a call is over in 10 us are left out. bfloat16
+changes results. The names of reorders were not seen in a recorded trace yet.
 
 ## Thresholds
 - `min_reorder_ratio`: share of the used steps in reorders from which the rule fires.

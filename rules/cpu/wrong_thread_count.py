@@ -9,10 +9,10 @@ Multiplications and convolutions are split over torch's intra-op threads. One th
 threads than cores take turns, and each parallel region ends with its slowest thread.
 
 ## How it is measured
-Threads and cores as recorded by `advisor collect`, and the time inside the ops that multiply, on the step's thread. With one
-thread the bound is that time less its share on all cores, `time x (1 - 1 / cores)`: perfect scaling. What too many threads
-cost cannot be told from one recording. A variable that asks for the one thread is named; its time is this rule's, and not CP003's
-too.
+Threads and cores as recorded by `advisor collect`, and the time inside the ops that multiply, on the step's thread; what is
+over in 10 us is too small to be split. With one thread the bound is that time less its share on all cores,
+`time x (1 - 1 / cores)`: perfect scaling. What too many threads cost cannot be told from one recording. A variable that asks for the one thread
+is named; its time is this rule's, and not CP003's too.
 
 ## Example
 Slow:

@@ -19,6 +19,9 @@ _NARROW = 4
 _NUMBERS = 1 << 27
 _JOINED = 64
 _ADDED = 8.0
+_SMALL = 1024
+_SIDE = 8
+_DEPTH = 64
 
 
 class Deep(nn.Module):
@@ -85,6 +88,32 @@ def joined(device: torch.device) -> Iterator[None]:
     return _products(device, [_NARROW * _JOINED])
 
 
+def _small_products(device: torch.device, joined: bool) -> Iterator[None]:
+    """Products of eight rows by eight columns, one after the other or all in one call."""
+    left, right = (torch.randn(_SMALL, *size, device=device) for size in ((_SIDE, _DEPTH), (_DEPTH, _SIDE)))
+    scale = nn.Parameter(torch.ones(1, device=device))
+    optimizer = torch.optim.SGD([scale], lr=1e-6, fused=True)
+    pairs = list(zip(left.unbind(), right.unbind(), strict=True))
+    while True:
+        with torch.no_grad():
+            products = left @ right if joined else [one @ other for one, other in pairs]
+        loss = (scale * products[0]).mean()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        yield
+
+
+def small_products(device: torch.device) -> Iterator[None]:
+    """A thousand small products, each a call of its own."""
+    return _small_products(device, joined=False)
+
+
+def batched_products(device: torch.device) -> Iterator[None]:
+    """The same as one batched product."""
+    return _small_products(device, joined=True)
+
+
 def _passes(device: torch.device, count: int) -> Iterator[None]:
     """Adds 8 to half a gigabyte of numbers in so many passes over them."""
     numbers = torch.randn(_NUMBERS, device=device)
@@ -116,6 +145,8 @@ _FAST = codes("GR001 GR004 ID001 PR001 PR004 PY002 PY003")
 PRESETS = (
     Preset(name="recomputes", loop=recomputes, fires=codes("KE006"), may=codes("PY001"), silent=codes("PY002 OP001")),
     Preset(name="keeps-activations", loop=keeps, may=codes("PY001"), silent=codes("KE006 PY002 OP001")),
+    Preset(name="small-products", loop=small_products, shapes=True, calibrated=True, fires=codes("KE005"), may=codes("PY001 PY002 PY003"), remedy="batched-products"),
+    Preset(name="batched-products", loop=batched_products, shapes=True, calibrated=True, may=codes("PY001 PY002 PY003"), silent=codes("KE005")),
     Preset(name="gpu-skinny", loop=skinny, needs="cuda", shapes=True, fires=codes("KE005"), may=_FAST | codes("KE001 KE009"), remedy="gpu-joined"),
     Preset(name="gpu-joined", loop=joined, needs="cuda", shapes=True, may=_FAST | codes("KE005 KE009")),
     Preset(name="gpu-memory-bound", loop=memory_bound, needs="cuda", shapes=True, fires=codes("KE009"), may=_FAST, silent=codes("KE005"), remedy="gpu-fewer-passes"),

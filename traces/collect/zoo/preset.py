@@ -30,6 +30,7 @@ class Preset:
         period: Steps after which what is planted comes again.
         marked: Whether steps are marked.
         shapes: Whether the rules need the shapes and types of inputs.
+        calibrated: Whether the rules need what this machine achieves at best, as `advisor collect --calibrate` measures it.
         competes: Whether its own processes want more cores than there are, so that waiting for one tells nothing of others.
         loads: Whether what is planted is in the loading, which comes before the rest of a step.
     """
@@ -47,6 +48,7 @@ class Preset:
     marked: bool = True
     competes: bool = False
     shapes: bool = False
+    calibrated: bool = False
     loads: bool = False
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import shutil
 import socket
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from traces.collect.api import record
+from traces.collect.calibrate import calibrate
 from traces.collect.output.cores import describe_cores
 from traces.collect.output.files import write_atomically
 from traces.collect.output.sanitize import clean_trace
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from torch.utils.data import DataLoader
 
 WARM_UP_STEPS = 3
+# The best of many short goes: what a preset falls short by is several times what more of them would add.
+CALIBRATION_S = 4.0
 # As many as the recorder times without the profiler, and those it lets pass before.
 _AFTER_STEPS = SETTLE_STEPS + UNPROFILED_STEPS
 # On a shared machine a step may hold time in which another program ran: what was planted is then not all there is. Recorded
@@ -126,6 +130,8 @@ def record_preset(preset: Preset, folder: Path, attempts: int) -> Recorded:
                 again.replace(path)
             if best < _DISTURBED_RATIO:
                 break
+        if preset.calibrated:
+            calibrate(path, sys.executable, CALIBRATION_S)
     return Recorded([path], best)
 
 
