@@ -30,6 +30,33 @@ def _product(left: int, *, batched: bool, added: bool = False) -> Formula:
     return formula
 
 
+def _by_vector(left: int, *, added: bool = False) -> Formula:
+    """`mv` and its kin: [m, k] x [k]; torch's counter leaves them out.
+
+    Args:
+        left: Place of the matrix.
+        added: Whether the argument before it is added.
+    """
+
+    def formula(call: Call) -> Work:
+        matrix, vector = call.tensor(left, 2), call.tensor(left + 1, 1)
+        if matrix[1] != vector[0]:
+            raise UnknownWorkError("the factors do not fit")
+        before = call.size_bytes(left - 1) if added else 0
+        moved = total(call.size_bytes(left), call.size_bytes(left + 1), before, filled(call, matrix[:1], left))
+        return Work(2 * math.prod(matrix), moved)
+
+    return formula
+
+
+def _inner_product(call: Call) -> Work:
+    """`dot`: two vectors; one number is written."""
+    first, second = call.tensor(0, 1), call.tensor(1, 1)
+    if first != second:
+        raise UnknownWorkError("the factors do not fit")
+    return Work(2 * first[0], total(call.size_bytes(0), call.size_bytes(1)))
+
+
 def _scaled_product(call: Call) -> Work:
     """`_scaled_mm`: the result is of 16 bits, unless stated otherwise."""
     first, second = call.tensor(0, 2), call.tensor(1, 2)
@@ -176,6 +203,11 @@ FORMULAS: dict[str, Formula] = {
     "aten::addmm_": _product(1, batched=False, added=True),
     "aten::baddbmm_": _product(1, batched=True, added=True),
     "aten::_addmm_activation": _product(1, batched=False, added=True),
+    "aten::mv": _by_vector(0),
+    "aten::addmv": _by_vector(1, added=True),
+    "aten::addmv_": _by_vector(1, added=True),
+    "aten::dot": _inner_product,
+    "aten::vdot": _inner_product,
     "aten::_grouped_mm": _grouped_product,
     "aten::_scaled_mm": _scaled_product,
     "aten::convolution": _convolution,

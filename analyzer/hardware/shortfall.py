@@ -133,7 +133,10 @@ def _of_shapes(operator: Operator, call: Call, multiprocessors: int | None) -> l
         return []
     if "attention" in operator.op:
         return _attention(call, backward="backward" in operator.op)
-    return _convolution(call, operator, multiprocessors, backward="backward" in operator.op)
+    if "conv" in operator.op:
+        return _convolution(call, operator, multiprocessors, backward="backward" in operator.op)
+    # By a vector each number of a matrix is used once, whatever its shape.
+    return []
 
 
 def _product(left: Shape, right: Shape, operator: Operator, multiprocessors: int | None) -> list[str]:

@@ -11,8 +11,8 @@ threads than cores take turns, and each parallel region ends with its slowest th
 ## How it is measured
 Threads and cores as recorded by `advisor collect`, and the time inside the ops that multiply, on the step's thread; what is
 over in 10 us is too small to be split. With one thread the bound is that time less its share on all cores,
-`time x (1 - 1 / cores)`: perfect scaling. What too many threads cost cannot be told from one recording. A variable that asks for the one thread
-is named; its time is this rule's, and not CP003's too.
+`time x (1 - 1 / cores)`: perfect scaling. What too many threads cost cannot be told from one recording. A variable that asks for
+the one thread is named; its time is this rule's, and not CP003's too.
 
 ## Example
 Slow:

@@ -4,9 +4,10 @@
 
 Reading is everything from the file to the frames, in this process alone. Behind it stand, apart: measuring, which is the steps,
 whose each nanosecond is, and trust; the rules, all of them, with every further figure that one of them is the first to ask for;
-and the document, from ranking to the last table. The first quotient is of the rules, the second of all three. What counts is the processor's time, which other programs do not use up, and
-the least of the repeats, since what disturbs only adds; `first` is the first time of all three in the process, whose tables of names and patterns are still empty.
-Without a trace named, all recorded ones of more than 9 MB as text, where they lie beside the repository, else the samples.
+and the document, from ranking to the last table. The first quotient is of the rules, the second of all three. What counts is
+the processor's time, which other programs do not use up, and the least of the repeats, since what disturbs only adds; `first`
+is the first time of all three in the process, whose tables of names and patterns are still empty. Without a trace named, all
+recorded ones of more than 9 MB as text, where they lie beside the repository, else the samples.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ PLANTED = (
     Planted("waiting-samples", ("in-memory", "workers"), "batches-of-32"),
     Planted("listed-samples", ("in-memory",), "batches-of-32-narrow"),
     Planted("starving-worker", ("workers", "in-memory"), "even-samples"),
-    Planted("bursty-samples", ("workers", "prefetch"), "even-samples"),
+    Planted("bursty-samples", ("workers", "prefetch", "in-memory"), "even-samples"),
     Planted("many-workers", ("in-memory", "workers"), "batches-of-32"),
     Planted("new-iterator", ("persistent",), "kept-iterator"),
     Planted("garbage", ("collector",), "no-python"),

@@ -86,6 +86,30 @@ def test_work_is_what_torch_counts(tmp_path: Path, run: Callable[[random.Random]
     assert flops == counter.get_total_flops() > 0
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_product_by_a_vector_is_one_by_a_matrix_of_one_column(tmp_path: Path, seed: int) -> None:
+    """Which torch's own counter knows, where it leaves out those by a vector."""
+
+    def by_vector(rng: random.Random) -> torch.Tensor:
+        m, k = rng.randint(2, 9), rng.randint(2, 9)
+        matrix, vector, result = _tensor(m, k), torch.randn(k), torch.randn(m)
+        return (
+            torch.mv(matrix, vector).sum() + torch.addmv(result, matrix, vector).sum() + torch.dot(_tensor(k), vector)
+        )
+
+    def by_column(rng: random.Random) -> None:
+        m, k = rng.randint(2, 9), rng.randint(2, 9)
+        for rows in (m, m, 1):
+            torch.mm(torch.randn(rows, k), torch.randn(k, 1))
+
+    with FlopCounterMode(display=False) as counter:
+        by_column(random.Random(seed))
+    # The gradients of these are outer products: no sum over anything.
+    flops, seen = _recorded(tmp_path / "t.json", by_vector, seed)
+    assert seen == {"aten::mv": 1, "aten::addmv": 1, "aten::dot": 1}
+    assert flops == counter.get_total_flops() > 0
+
+
 def test_every_op_torch_counts_has_a_formula() -> None:
     known = {f"aten::{one.__name__}" for one in flop_registry if isinstance(one, torch._ops.OpOverloadPacket)}
     assert known <= set(PRODUCTS)

@@ -13,6 +13,7 @@ from typing import Any
 
 from .common import FAILURES, reach
 from .marks.open_ranges import OpenRanges
+from .phases.counters import watch_graphs
 from .sampling.worker_lines import wrap_workers
 from .trial.changes import apply
 from .trial.watcher import TrialWatcher
@@ -59,6 +60,8 @@ def wrap(watcher: Watcher) -> None:
     if isinstance(watcher, TrialWatcher):
         apply(watcher)
         return
+    if watcher.settings.get("counters"):
+        watch_graphs(sys.modules["torch"])
     _wrap_profilers(watcher)
     if watcher.settings["evidence"]:
         wrap_workers(watcher.settings["folder"])

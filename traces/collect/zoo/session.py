@@ -243,7 +243,7 @@ def time_pair(preset: Preset, remedy: Preset, seconds: float, repeats: int = 6) 
         alone = device_of(preset).type == "cpu" and not torch.multiprocessing.active_children()
         for _ in range(repeats):
             for loop, one, found in zip(loops, (preset, remedy), times, strict=True):
-                found.append(_stretch(loop, device_of(one), one.period, seconds))
+                found.append(_stretch(loop, one, seconds))
             if alone:
                 between.append(_between(before, loops[1], preset.period, seconds))
         for loop in loops:
@@ -263,15 +263,18 @@ def _between(before: Iterator[object], remedy: Iterator[None], period: int, seco
     return total / steps
 
 
-def _stretch(loop: Iterator[None], device: torch.device, period: int, seconds: float) -> float:
-    """Mean step of whole periods, for about so many seconds; without waiting for a core."""
+def _stretch(loop: Iterator[None], preset: Preset, seconds: float) -> float:
+    """Mean step of whole periods, for about so many seconds; without what other programs took of a core."""
+    device = device_of(preset)
     _wait_for(device)
     started, steps, crowd = time.perf_counter_ns(), 0, CoreWait()
-    while time.perf_counter_ns() - started < seconds * 1e9 or steps % period:
+    while time.perf_counter_ns() - started < seconds * 1e9 or steps % preset.period:
         next(loop)
         steps += 1
     _wait_for(device)
-    return (time.perf_counter_ns() - started - crowd.ns()) / steps
+    # Where its own processes take one another's cores, that wait is what the preset is about.
+    waited = 0 if preset.competes else crowd.ns()
+    return (time.perf_counter_ns() - started - waited) / steps
 
 
 def _wait_for(device: torch.device) -> None:

@@ -10,7 +10,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from traces.collect.trace_advisor_hook.phases import counters
-from traces.collect.trace_advisor_hook.phases.counters import KINDS, lacking, sampling
+from traces.collect.trace_advisor_hook.phases.counters import KINDS, lacking, sampling, watch_graphs
 from traces.collect.trace_advisor_hook.watcher import Watcher
 
 torch = pytest.importorskip("torch")
@@ -47,8 +47,23 @@ def test_a_recording_has_clocks_or_activity_and_never_both(kind: str) -> None:
     (environment,) = (one for one in config.profiler_configs if isinstance(one, torch.profiler.CuspyConfig))
     metrics = [one for one in config.profiler_configs if isinstance(one, torch.profiler.PerformanceMetricsConfig)]
     assert environment.enable_environment_counters is (kind == "clocks")
+    assert environment.enable_graph_dependencies
+    assert environment.enable_event_node_ids
+    assert environment.enable_cuda_sync_events
     assert bool(metrics) is (kind == "activity")
     assert all(one.metric_names for one in metrics)
+
+
+@pytest.mark.skipif(not hasattr(torch.profiler, "CuspyConfig"), reason="torch before 2.15")
+@pytest.mark.parametrize("installed", [True, False])
+def test_graphs_are_watched_from_the_import_of_torch_on(installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    hooked = MagicMock()
+    monkeypatch.setattr("torch.cuda.graphs.register_graph_instantiate_hook", hooked)
+    monkeypatch.setattr("torch.profiler._cuspy._graph_deps._GraphDependencyRecorder._instance", None)
+    monkeypatch.setattr("torch.profiler._cuspy._event_nodes._EventNodeRecorder._instance", None)
+    monkeypatch.setattr(counters, "find_spec", lambda name: object() if installed else None)
+    watch_graphs(torch)
+    assert hooked.called is installed
 
 
 @pytest.mark.parametrize(("asked", "lacks"), [("", ""), ("clocks", ""), ("activity", ""), ("clocks", "a device")])

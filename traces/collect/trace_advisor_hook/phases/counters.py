@@ -41,7 +41,21 @@ def sampling(torch: Any, kind: str) -> dict[Any, Any]:
     """
     profiler = torch.profiler
     clocks = kind == "clocks"
-    configs = [profiler.CuspyConfig(enable_environment_counters=clocks)]
+    # Left out unless asked for: waits for the device, and what the kernels of a graph wait for.
+    shown = {f"enable_{what}": True for what in ("cuda_sync_events", "graph_dependencies", "event_node_ids")}
+    configs = [profiler.CuspyConfig(enable_environment_counters=clocks, **shown)]
     if not clocks:
         configs.append(profiler.PerformanceMetricsConfig(metric_names=list(_METRICS)))
     return {profiler.ProfilerActivity.CUDA: profiler.ProfilerActivityConfig(profiler_configs=configs)}
+
+
+def watch_graphs(torch: Any) -> None:
+    """Lets torch note from here on what in a CUDA graph waits for what: graphs are made once, long before steps are recorded.
+
+    Args:
+        torch: The module.
+    """
+    if not lacking(torch, ["cuda"]):
+        kinds = torch.profiler.ProfilerActivity
+        # Noted from the moment on at which a profiler is made that would want to know.
+        torch.profiler.profile(activities=[kinds.CPU, sampling(torch, KINDS[0])])
