@@ -10,10 +10,12 @@ nothing; while it trains, nothing is loaded.
 ## How it is measured
 The class in the event's name, `_SingleProcessDataLoaderIter`, tells that the training process loads. The metric is host
 time inside `__next__` as a share of the used steps. The bound is the device-idle part of it, shortened where the cores do
-not allow more: the step cannot fall below the rest of the step, nor below `load / (cores - 1)`, as workers on the other cores
-make batches; on a CPU-only run, where loading and training share the cores, not below their core time on all of them, which is
-`(rest + load) / cores` at least, and more where several threads compute. Cores, and how many of them the run uses, are those
-`advisor collect` recorded; unknown, the bound is the rest alone.
+not allow more: the step cannot fall below the rest of the step, nor below `computing / cores`, as training leaves its core to
+workers while it waits for them; where a sample is less than 0.2 ms of work, or nobody knows, `computing / (cores - 1)`. On a
+CPU-only run, where loading and training share the cores, not below their core time on all of them, which is `(rest + computing) /
+cores` at least, and more where several threads compute. `computing` is loading without what the process was seen to sleep in it:
+waiting for storage needs no core. Cores, and how much of them the run uses, are those `advisor collect` recorded; unknown, all of
+loading computes, and without cores the bound is the rest alone.
 
 ## Example
 Slow:
@@ -30,7 +32,8 @@ loader = DataLoader(dataset, batch_size=64, shuffle=True, num_workers=4, persist
 
 ## Fix
 1. With two cores or fewer, or less than 0.2 ms of work a sample: keep the data in memory and index whole batches (DL006).
-2. Otherwise worker processes, never more than cores - 1; start at 2-4 per GPU and tune; `persistent_workers=True`.
+2. Otherwise worker processes: cores - 1, or as many as cores where loading takes longer than the rest of the step; more where
+   samples are mostly waited for; start at 2-4 per GPU and tune; `persistent_workers=True`.
 3. Make samples cheaper: decode and resize once, offline. First of all where workers on these cores would hide less than half of
    the wait.
 
@@ -62,7 +65,7 @@ from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, Saving, cl
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, listed, share
 from rules.data_loading import one_long_call, place
-from rules.data_loading.advice import FEW_CORES, ordered
+from rules.data_loading.advice import FEW_CORES, floor_ns, ordered, samples_wait, worth_a_worker
 from rules.data_loading.own_workers import own_workers
 from rules.data_loading.parts import sampler_leads, sampler_takes
 
@@ -100,7 +103,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     bound = facts.input.with_workers
     owned = facts.steps.per_step(wait.owned.total_ns)
-    part = bound.saving_ns / owned if owned else 0.0
+    part = (bound.step_ns - floor_ns(facts)) / owned if owned else 0.0
     yield Finding(
         why=f"The training thread spends {duration(bound.load_ns)} of {facts.steps.each} ({share(ratio)}) "
         f"making batches itself: `num_workers=0`. For {duration(owned)} of it "
@@ -109,13 +112,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(
             claims=wait.owned.scaled(part),
             behind=facts.sync.behind(wait.inside).scaled(part),
-            basis=_basis(bound),
+            basis=_basis(facts, bound),
         ),
         fix=ordered(facts),
         verify="Record again: DL002 clears once batches come from workers or memory; `advisor compare` then shows DL001's change.",
         steps_seen=facts.steps.count_with(wait.host),
-        confidence=one_long_call.confidence(facts, _confidence(bound)),
-        evidence=(_evidence(bound), *place.evidence(facts)),
+        confidence=one_long_call.confidence(facts, _confidence(facts, bound)),
+        evidence=(_evidence(facts, bound), *place.evidence(facts)),
         location=place.place(facts),
         caveats=_caveats(facts, bound) + one_long_call.caveats(facts),
     )
@@ -132,42 +135,49 @@ def _who_else(facts: Facts) -> str:
     )
 
 
-def _basis(bound: WorkerBound) -> str:
+def _basis(facts: Facts, bound: WorkerBound) -> str:
     if bound.cores is None or bound.workers is None:
         return "idle time inside `__next__`, if loading hides fully behind the rest; cores unknown, so they may not allow it"
-    if not bound.workers:
+    if not bound.workers and not samples_wait(facts):
         return "no core is left for a worker"
+    yields = worth_a_worker(facts) and bound.workers
+    workers = bound.cores if yields else max(bound.workers, 1)
+    beside = "with the one that training leaves while it waits" if yields else "beside it"
     parts = [
         f"the rest of it takes {duration(bound.rest_ns)}",
-        f"{count(bound.workers, 'worker')} beside it {duration(bound.load_ns / bound.workers)} a batch",
+        f"loading computes {duration(bound.computing_ns / workers)} a batch on {count(workers, 'core')} {beside}",
     ]
     if bound.shared_ns is not None:
         parts.append(f"all that has to be done {duration(bound.shared_ns)} on {count(bound.cores, 'core')}")
-    return f"the step cannot fall below {duration(bound.floor_ns)}: {listed(parts)}"
+    return f"the step cannot fall below {duration(floor_ns(facts))}: {listed(parts)}"
 
 
-def _confidence(bound: WorkerBound) -> Confidence:
+def _confidence(facts: Facts, bound: WorkerBound) -> Confidence:
     """The class name is direct evidence; whether workers help is not, where cores are few or unknown."""
     if bound.cores is None:
         return Confidence.MEDIUM
-    return Confidence.LOW if bound.cores <= FEW_CORES else Confidence.HIGH
+    if bound.cores > FEW_CORES:
+        return Confidence.HIGH
+    return Confidence.MEDIUM if samples_wait(facts) else Confidence.LOW
 
 
-def _evidence(bound: WorkerBound) -> Bars:
+def _evidence(facts: Facts, bound: WorkerBound) -> Bars:
+    waits = bound.load_ns - bound.computing_ns
     return Bars(
         "mean step",
         "ns",
         (
             Bar("step now", bound.step_ns),
             Bar("loading in the training process", bound.load_ns),
-            Bar("shortest possible with workers", bound.floor_ns),
+            *((Bar("of it waiting, without a core", waits),) if samples_wait(facts) else ()),
+            Bar("shortest possible with workers", floor_ns(facts)),
         ),
     )
 
 
 def _caveats(facts: Facts, bound: WorkerBound) -> tuple[str, ...]:
     found = []
-    if bound.cores is not None and bound.cores <= FEW_CORES:
+    if bound.cores is not None and bound.cores <= FEW_CORES and not samples_wait(facts):
         found.append(f"With {bound.cores} cores workers compete with training: the step may even become longer.")
     if facts.device.main is not None and not facts.input.wait.owned:
         found.append(

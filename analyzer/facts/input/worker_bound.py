@@ -16,6 +16,8 @@ class WorkerBound(msgspec.Struct, frozen=True):
     Args:
         step_ns: The step now.
         load_ns: Inside the loader's `__next__`, whatever the device does, but for choosing the samples.
+        computing_ns: The part of it in which a core computes, the rest waiting for storage or a network; all of it where nobody
+            measured what the process uses.
         rest_ns: The step without waiting for the loader to make them.
         shared_ns: The core time of a step, its loader's workers included, spread over all cores; None on a run with a device, where
             the host's part of it is not what lasts, and where nobody recorded the cores.
@@ -24,6 +26,7 @@ class WorkerBound(msgspec.Struct, frozen=True):
 
     step_ns: float
     load_ns: float
+    computing_ns: float
     rest_ns: float
     shared_ns: float | None
     cores: int | None
@@ -35,30 +38,39 @@ class WorkerBound(msgspec.Struct, frozen=True):
 
     @property
     def floor_ns(self) -> float:
-        """No step can be shorter: the rest has to be done, and so has the loading, by the workers, on the cores there are."""
+        """No step can be shorter where training keeps a core: the rest has to be done, and so has the loading, on the others."""
         if self.workers is None:
             return min(self.rest_ns, self.step_ns)
         if not self.workers:
-            return self.step_ns
-        return min(max(self.rest_ns, self.load_ns / self.workers, self.shared_ns or 0.0), self.step_ns)
+            return min(self.rest_ns + self.computing_ns, self.step_ns)
+        return self._at_least(self.workers)
 
     @property
-    def saving_ns(self) -> float:
-        """At most this much less a step."""
-        return self.step_ns - self.floor_ns
+    def yielding_floor_ns(self) -> float:
+        """The same where training leaves its core to workers while it waits for them."""
+        return self.floor_ns if not self.workers or self.cores is None else self._at_least(self.cores)
+
+    def _at_least(self, cores: int) -> float:
+        return min(max(self.rest_ns, self.computing_ns / cores, self.shared_ns or 0.0), self.step_ns)
 
 
 def worker_bound(recording: RecordingFacts, device: DeviceFacts, steps: Steps, input_wait: InputWait) -> WorkerBound:
     """What the cores allow.
 
-    The cores beside the training process load: no batch can take less than load / (cores - 1). On a CPU-only run the same cores
-    train and load: no step takes less than its core time on all of them, which is that of the training thread at least.
+    The cores load, and on a CPU-only run the same cores train: no step takes less than its core time on all of them. Where the
+    process was seen to use less than a core and to wait for none, it sleeps in the loader, and that takes no core of anybody.
     """
     known, step = recording.collected, steps.per_step(steps.total_ns)
     # Samples are chosen in the training process, whoever makes them.
     made = 1.0 - known.batch_parts.get("sampler", 0.0)
     load = made * steps.per_step(input_wait.host.total_ns)
     rest = step - made * steps.per_step(input_wait.owned.total_ns)
+    on_host = device.main is None
+    computing = load
+    if known.process_cores is not None and known.core_wait_ratio is not None:
+        # What the device works on may cost the host nothing: then all that the process uses may be loading.
+        elsewhere = rest if on_host else 0.0
+        computing = min(load, max((known.process_cores + known.core_wait_ratio) * step - elsewhere, 0.0))
     used = (known.process_cores or 0.0) + (known.worker_cpu_ratio or 0.0) * (known.num_workers or 0)
-    shared = None if known.cores is None or device.main is not None else max((rest + load), used * step) / known.cores
-    return WorkerBound(step, load, rest, shared, known.cores)
+    shared = None if known.cores is None or not on_host else max(rest + computing, used * step) / known.cores
+    return WorkerBound(step, load, computing, rest, shared, known.cores)

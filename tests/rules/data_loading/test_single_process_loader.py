@@ -84,6 +84,45 @@ def test_cores_that_training_uses_are_none_for_workers(device: str | None, used:
     assert found.ns_per_step == pytest.approx(expected, abs=10)
 
 
+@pytest.mark.parametrize(
+    ("device", "batch", "expected"),
+    [
+        (None, 32, 50_000_000),  # 2.5 ms a sample: training's own core works for it while it waits, 100 ms on two cores
+        (None, 1_000, 20_000_000),  # 80 us a sample: a worker adds as much, and one must not take training's core
+        ("cuda", 32, 60_000_000),  # 80 ms on two cores
+        ("cuda", 1_000, 20_000_000),
+    ],
+)
+def test_training_leaves_its_core_to_workers_that_are_worth_it(device: str | None, batch: int, expected: int) -> None:
+    known: dict[str, object] = {"loader": {"num_workers": 0, "batch_size": batch}}
+    found = judged(RULE, world(device=device, load=80_000, cores=2, advisor=known))
+    assert found.ns_per_step == pytest.approx(expected, abs=10)
+    codes = "".join(item.code for item in found.finding.fix)
+    assert f"num_workers={2 if batch == 32 else 1}" in codes
+
+
+@pytest.mark.parametrize(
+    ("device", "used", "lacked", "expected"),
+    [
+        (None, 0.25, 0.0, 80_000_000),  # 5 ms of computing: the rest of the batch is waiting, which takes no core
+        (None, 0.25, 0.75, 20_000_000),  # others had the core: it would have computed
+        (None, 0.25, None, 20_000_000),  # nobody knows which
+        ("cuda", 0.2, 0.0, 80_000_000),
+        ("cuda", 1.0, 0.0, 20_000_000),
+    ],
+)
+def test_waiting_for_storage_takes_no_core(
+    device: str | None, used: float, lacked: float | None, expected: int
+) -> None:
+    known = {"samples": {"process_cpu_cores": used}, "core_wait_ratio": lacked}
+    found = judged(RULE, world(device=device, load=80_000, cores=2, advisor=known))
+    assert found.ns_per_step == pytest.approx(expected, abs=10)
+    waits = expected == 80_000_000
+    assert any("num_workers=8" in item.code for item in found.finding.fix) is waits
+    assert any("mostly waiting, for storage or a network" in item.note for item in found.finding.fix) is waits
+    assert any("compete with" in one for one in found.finding.caveats) != waits
+
+
 def test_less_work_comes_before_workers_that_hide_little() -> None:
     drawn = {"dataset": {"length": 1_000_000, "sample_bytes": 600_000, "random": True}}
     short, enough = (
