@@ -12,10 +12,10 @@ The class in the event's name, `_SingleProcessDataLoaderIter`, tells that the tr
 time inside `__next__` as a share of the used steps. The bound is the device-idle part of it, shortened where the cores do
 not allow more: the step cannot fall below the rest of the step, nor below `computing / cores`, as training leaves its core to
 workers while it waits for them; where a sample is less than 0.2 ms of work, or nobody knows, `computing / (cores - 1)`. On a
-CPU-only run, where loading and training share the cores, not below their core time on all of them, which is `(rest + computing) /
-cores` at least, and more where several threads compute. `computing` is loading without what the process was seen to sleep in it:
-waiting for storage needs no core. Cores, and how much of them the run uses, are those `advisor collect` recorded; unknown, all of
-loading computes, and without cores the bound is the rest alone.
+CPU-only run, where loading and training share the cores, it cannot fall below their core time on all of them either, which is
+`(rest + computing) / cores` at least, and more where several threads compute. `computing` is loading without what the process
+was seen to sleep in it: waiting for storage needs no core. Cores, and how much of them the run uses, are those `advisor collect`
+recorded; unknown, all of loading computes, and without cores the bound is the rest alone.
 
 ## Example
 Slow:
