@@ -1,4 +1,8 @@
-"""The zoo's loops and the reference loop as scripts, for what runs scripts: `python tests/bench/loops.py NAME [WORKERS]`."""
+"""The zoo's loops and the reference loop as scripts, for what runs scripts.
+
+python tests/bench/loops.py reference [WORKERS]
+python tests/bench/loops.py PRESET [THREADS]
+"""
 
 from __future__ import annotations
 
@@ -28,13 +32,13 @@ def reference(workers: int) -> None:
     train(Training(build_model("mlp"), torch.device("cpu"), False), loader, STEPS, lambda: None, lambda _: None)
 
 
-def preset(name: str) -> None:
-    """A preset, as `advisor zoo` runs it."""
+def preset(name: str, threads: int) -> None:
+    """A preset, as `advisor zoo` runs it on one thread."""
     import torch
 
     from traces.collect.zoo import PRESETS
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads)
     loop = next(one for one in PRESETS if one.name == name).loop(torch.device("cpu"))
     for _ in range(STEPS):
         next(loop)
@@ -45,4 +49,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "reference":
         reference(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
     else:
-        preset(sys.argv[1])
+        preset(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1)

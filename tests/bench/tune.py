@@ -6,8 +6,9 @@
 
 Each preset runs as a script (`loops.py`) under `advisor tune`, which knows nothing of what was planted; then the zoo times it
 against its remedy, as `advisor zoo` does. They agree where what the planted remedy brought differs by no more than both errors
-(95 %) and the 3 % by which a loop differs from itself from one minute to the next; another change may have brought more. Healthy presets must gain nothing. The sweep of the reference loop times
-every number of workers and every way to hold the data in memory, twice each, in runs as `tune` makes them.
+(95 %) and the 3 % by which a loop differs from itself from one minute to the next; another change may have brought more. Healthy
+presets, on all cores, must gain nothing. The sweep of the reference loop times every number of workers and every way to hold the
+data in memory, twice each, in runs as `tune` makes them.
 """
 
 from __future__ import annotations
@@ -100,13 +101,16 @@ def _kept(path: Path | None) -> dict[str, dict[str, Any]]:
 
 def measured(name: str, budget: float) -> dict[str, Any]:
     """What `tune` says of a loop, and the zoo or the sweep of the same."""
+    from traces.collect.output.cores import usable_cores
+
     begun = time.monotonic()
     row: dict[str, Any] = {
         "name": name,
         "date": datetime.now(timezone.utc).date().isoformat(),
         "load": os.getloadavg()[0],
     }
-    row["tune"] = tuned([name], budget)
+    # On one thread, as the zoo runs them, another one would be something to gain.
+    row["tune"] = tuned([name, str(usable_cores())] if name in HEALTHY else [name], budget)
     planted = next((one for one in PLANTED if one.name == name), None)
     if planted is not None and "trials" in row["tune"]:
         row["zoo"] = zoos(planted)
@@ -257,12 +261,12 @@ def tables(rows: dict[str, dict[str, Any]]) -> Iterator[str]:
             yield f"| {row['name']} | {tried or 'nothing to try'} | {best['change'] if best else 'nothing'} |"
     if "sweep" in rows.get("reference", {}):
         row = rows["reference"]
-        best, over, tried, of = beside_sweep(row)
-        found = helping(row)
+        quickest, over, runs, of = beside_sweep(row)
+        best = helping(row)
         yield ""
         yield (
-            f"Reference loop: `tune` chose {found['change'] if found else 'nothing'}, a step {percent(over)} longer than that "
-            f"of the best of the sweep ({best}, {row['sweep'][best]:.2f} ms), with {tried} values run of {of}."
+            f"Reference loop: `tune` chose {best['change'] if best else 'nothing'}, a step {percent(over)} longer than that "
+            f"of the best of the sweep ({quickest}, {row['sweep'][quickest]:.2f} ms), with {runs} values run of {of}."
         )
 
 
