@@ -45,8 +45,9 @@ At most the pauses. torchtitan gains 1.5 % with 512 GPUs; nanochat had pauses of
 Inferred pauses are possible ones only: an operating system that gives the CPU to another process looks the same. Where
 `advisor collect` saw that the thread had no core for as long, the rule cannot tell, nor where ops, in which no collection
 runs, stood still about as often as Python between them. A pause in one of the recorded steps says nothing of how often it comes:
-where pauses take more of each recorded step than a whole step takes in the run without the profiler (`advisor collect` times
-it), they come less often there, and the finding says so and is low. A program that makes circular garbage with tensors in it needs
+where pauses take more of each recorded step than the steps of the run without the profiler (`advisor collect` times them) exceed
+their median in the mean, or than a whole one takes where pauses are in most steps, they come less often there; the finding says so,
+is low, and calls no more likely than there is room for. A program that makes circular garbage with tensors in it needs
 the collector to free them.
 
 ## Thresholds
@@ -122,10 +123,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             "inside one: the thread may have had no core, which is silence too; record on a quiet machine"
         )
         return
-    seldom = _seldom(facts, time) if recorded else None
+    room = _room_ns(facts, time) if recorded else None
+    seldom = _seldom(facts, time) if room is not None else None
     yield Finding(
         why=_why(facts, time, longest, recorded=recorded),
-        saving=Saving(claims=time, basis="the pauses in the recorded steps"),
+        saving=_saving(facts, time, room),
         fix=_fix(facts, recorded=recorded),
         verify=f"Record again with {_RECORD}: no `Python GC` inside the steps but the planned ones.",
         steps_seen=facts.steps.count_with(time),
@@ -146,15 +148,39 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _seldom(facts: Facts, time: IntervalSet) -> str | None:
-    """How the run's steps without the profiler leave no room for as many pauses as the recorded ones hold; None where they do."""
-    run, each_ns = facts.recording.run_course, facts.steps.per_step(time.total_ns)
-    if run is None or not run.judged or each_ns * run.steps <= run.loop_ns:
-        return None
-    return (
-        f"Pauses are {duration(each_ns)} of each recorded step, more than a whole step takes in the run without the profiler "
-        f"({duration(run.loop_ns / run.steps)}, the mean of {run.steps}): there they come less often, and fixing them saves less."
+def _saving(facts: Facts, time: IntervalSet, room: float | None) -> Saving:
+    if room is None:
+        return Saving(claims=time, basis="the pauses in the recorded steps")
+    usual = time.scaled(room / facts.steps.per_step(time.total_ns))
+    return Saving(
+        claims=time,
+        usual_claims=usual,
+        basis="the pauses in the recorded steps; likely is what the run's steps have room for",
     )
+
+
+def _room_ns(facts: Facts, time: IntervalSet) -> float | None:
+    """What pauses can take of a step of the run without the profiler, at most; None where it was not timed, or is as long."""
+    run = facts.recording.run_course
+    if run is None or not run.judged:
+        return None
+    rare = 2 * facts.steps.count_with(time) < facts.steps.count
+    room = run.beyond_usual_ns if rare else run.mean_ns
+    return room if room < facts.steps.per_step(time.total_ns) else None
+
+
+def _seldom(facts: Facts, time: IntervalSet) -> str:
+    """How the run's steps without the profiler leave no room for as many pauses as the recorded ones hold."""
+    run, each_ns = facts.recording.run_course, facts.steps.per_step(time.total_ns)
+    assert run is not None
+    if each_ns > run.mean_ns:
+        room = f"more than a whole step takes in the run without the profiler ({duration(run.mean_ns)}, the mean of {run.steps})"
+    else:
+        room = (
+            f"but without the profiler the run's {run.steps} steps exceed usual ones by {duration(run.beyond_usual_ns)} at most in "
+            "the mean, with all that makes some longer"
+        )
+    return f"Pauses are {duration(each_ns)} of each recorded step, {room}: there they come less often, and fixing them saves less."
 
 
 def _caveats(facts: Facts, time: IntervalSet, seldom: str | None, *, recorded: bool) -> tuple[str, ...]:

@@ -29,6 +29,8 @@ from traces.trace import Meta
 # Twice the median is common among steps that are alike (DL004, PY005), and 10 ms is no dispatch any more (PY004).
 LONG_RATIO = 3
 LONG_NS = 10_000_000
+# The collector counts steps by their length, in classes this wide.
+_MEDIAN_ERROR = 0.045
 # Fewer steps than an epoch of a toy hold no second evaluation.
 FEWEST_STEPS = 20
 # What long steps hold that is no work between them: waiting for the training's own loader or for other ranks, and what usual steps
@@ -72,6 +74,16 @@ class RunCourse(msgspec.Struct, frozen=True):
     usual_samples: int | None
     places: tuple[Place, ...]
     stopped: bool
+
+    @property
+    def mean_ns(self) -> float:
+        """Of all steps."""
+        return self.loop_ns / self.steps
+
+    @property
+    def beyond_usual_ns(self) -> float:
+        """By how much steps exceed a usual one in the mean, at most: what comes in less than half of them cannot take more."""
+        return max(self.mean_ns - (1 - _MEDIAN_ERROR) * self.median_ns, 0.0)
 
     @property
     def judged(self) -> bool:

@@ -48,21 +48,34 @@ def test_what_is_collected_while_a_compiler_works_goes_with_it(compiles: bool, f
     assert bool(run(RULE, builder).findings) is fires
 
 
-def in_a_run(step_ms: float) -> TraceBuilder:
-    """The same world, recorded in a run of which 200 steps without the profiler took `step_ms` each."""
-    builder = world(pause=48_000, slow=(3,))
-    builder.top["advisor"] = {"run": {"steps": 200, "times": [[200, round(200 * step_ms * 1_000_000)]]}}
+def in_a_run(*step_ms: float, slow: tuple[int, ...] = (3,)) -> TraceBuilder:
+    """The same world, recorded in a run of which 200 steps without the profiler took one of `step_ms` each, in equal parts."""
+    builder = world(pause=48_000, slow=slow)
+    each = 200 // len(step_ms)
+    times = [[each, round(each * one * 1_000_000)] for one in step_ms]
+    builder.top["advisor"] = {"run": {"steps": each * len(step_ms), "times": times}}
     return builder
 
 
 def test_a_run_without_room_for_the_pauses_says_they_come_less_often() -> None:
-    found = judged(RULE, in_a_run(step_ms=5))
-    assert (found.severity, found.confidence) == (Severity.LOW, Confidence.LOW)
+    found = judged(RULE, in_a_run(5))
+    assert (found.severity, found.confidence) == (Severity.INFO, Confidence.LOW)
     assert "8.0 ms of each recorded step, more than a whole step takes in the run" in found.finding.caveats[0]
+    assert found.usual_ns_per_step == pytest.approx(0.045 * 5_000_000, rel=1e-3)
+
+
+def test_steps_of_one_length_have_no_room_for_a_pause_in_few_of_them() -> None:
+    found = judged(RULE, in_a_run(80))
+    assert found.confidence is Confidence.LOW
+    assert "200 steps exceed usual ones by 3.6 ms at most in the mean" in found.finding.caveats[0]
+    assert found.usual_ns_per_step == pytest.approx(3_600_000, rel=1e-3)
+    assert found.finding.saving.claims.total_ns == 48_000_000
+    # In most of the recorded steps, a pause is a part of a usual one.
+    assert judged(RULE, in_a_run(80, slow=(1, 2, 3, 4))).finding.saving.usual_claims is None
 
 
 def test_a_run_with_room_for_them_says_only_that_it_was_seen_once() -> None:
-    found = judged(RULE, in_a_run(step_ms=80))
+    found = judged(RULE, in_a_run(80, 80, 80, 80, 80, 128))
     assert found.confidence is Confidence.HIGH
     assert found.finding.caveats == ("Seen in one step: how often it comes the recording cannot tell.",)
     assert not judged(RULE, world(slow=(2, 3))).finding.caveats
