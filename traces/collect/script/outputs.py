@@ -81,8 +81,9 @@ class Outputs:
                 f"cannot make the folder {self.folder} for the ranks' files: {error.strerror or error}",
                 fix="give another name with --output: its files go to a folder of that name",
             ) from error
-        _, dot, suffixes = self._output.name.partition(".")
-        return self.folder / f"rank{rank}{dot}{suffixes}"
+        # A folder is read by the endings of its files: without one they would be nobody's traces.
+        suffixes = self._output.name.partition(".")[2] or "json"
+        return self.folder / f"rank{rank}.{suffixes}"
 
     def _places(self) -> Iterator[Path]:
         """Where a recording of an earlier run would be taken for one of this."""

@@ -31,7 +31,8 @@ def test_ranks_lie_in_one_folder(tmp_path: Path) -> None:
     outputs = _outputs(tmp_path / "trace.json.gz")
     names = [outputs.name(_said(pid, rank=pid, world=2), MB) for pid in (0, 1)]
     assert names == [tmp_path / "trace" / "rank0.json.gz", tmp_path / "trace" / "rank1.json.gz"]
-    assert _outputs(tmp_path / "plain").folder == tmp_path / "plain.ranks"
+    plain = _outputs(tmp_path / "plain")
+    assert plain.name(_said(rank=0, world=2), MB) == tmp_path / "plain.ranks" / "rank0.json"
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
