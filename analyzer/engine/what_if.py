@@ -21,8 +21,8 @@ from analyzer.finding import Shortened
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import IntervalSet
 
-# A megabyte of ends: enough that the work of a stretch hides what beginning one costs.
-_AT_ONCE = 1 << 17
+# A quarter of a megabyte of ends: enough that the work of a stretch hides what beginning one costs.
+_AT_ONCE = 1 << 15
 # Sets that one number holds, a binary digit each.
 _BITS = 62
 
