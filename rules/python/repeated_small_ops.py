@@ -5,7 +5,7 @@ A sequence of two or more small ops that repeats ten times or more in a row with
 the weights, a penalty per parameter, statistics per head. Experts called one by one: rows taken by index, layers, and the result
 written back by index, ten times or more in a row. Ten or more backward passes for one update, as gradients per sample take them.
 Ten or more passes through the model, each with its loss, for one backward pass. Tensors made of Python values or arrays one by
-one, as for a batch of a replay memory.
+one, as for a batch of a replay memory. Products, of which no one can be made of another, as for each sample, head or pair.
 
 ## Why it costs time
 Each op costs some microseconds of dispatch, however little it computes. On many tensors at once that is paid once.
@@ -18,7 +18,8 @@ turns with a layer and a loss, none of which runs backward by itself or is a ste
 from zeros in each, and nothing is joined with `cat`, as a state would be. On a device the rule speaks up only where launches limit
 the step; the cost is the idle time in the loop. On a CPU-only trace it is the loop's time, where an op usually takes less than
 20 us. Where a turn pauses for a millisecond between two ops, as to decode an image, the pause is no part of it. The saving is the
-cost times `1 - 1/n`. Unit: nanoseconds.
+cost times `1 - 1/n`. Matrix products alone, again and again, count where recorded shapes show that what any of them gives has the
+shape of nothing that one takes: of equal shapes each may need the one before. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -36,7 +37,7 @@ torch._foreach_lerp_(averages, weights, 1 - decay)
 
 ## Fix
 1. Lists of tensors: `torch._foreach_*`; for moving averages `torch._foreach_lerp_`, or `AveragedModel`.
-2. Tensors of one shape: stack them once, then one batched op (`bmm`, `einsum`).
+2. Tensors of one shape: stack them once, then one batched op (`bmm`, `einsum`); one factor for all: put the others side by side.
 3. Experts: rows sorted by expert, then one grouped or batched product.
 4. Gradients per sample: `torch.func.vmap(torch.func.grad(...))`; where only their sum is used, one pass for the batch.
 5. Samples one by one: put together to one batch; sequences of several lengths packed.
@@ -47,7 +48,8 @@ At most what all repetitions but one cost.
 
 ## When it is wrong
 Identical layers repeat as well: sequences with an op of a layer (matrix product, convolution, normalisation, attention) are not
-reported unless rows are taken and written back around them, so heads in a loop are missed, and experts whose turns are not alike.
+reported unless rows are taken and written back around them, or they are products alone whose shapes show that none needs another:
+heads in a loop are missed, and experts whose turns are not alike.
 Large groups fill the processor by themselves. Passes that need the result of the one before (inner steps of meta-learning) stay,
 and so do LBFGS's turns through its history. Turns with a layer and a loss may be steps in time or heads: without a recurrent layer
 that begins anew, confidence is low. Norms per parameter belong to OP004. Where no step is marked and the trace is nothing but the
@@ -68,6 +70,7 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.loops.find import Loop, may_be_the_steps
+from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
@@ -98,6 +101,7 @@ META = RuleMeta(
     before=("ID001", "PY001"),
     topics=frozenset({"queue", "sequences"}),
     references=("https://docs.pytorch.org/docs/stable/generated/torch.optim.swa_utils.AveragedModel.html",),
+    measured=True,
     outside=("compile",),
 )
 _MAX_FINDINGS = 3
@@ -110,8 +114,9 @@ _ONE_MADE = "Record again: one tensor is made for a batch instead of one for eac
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires for each repeated sequence that takes at least `min_ratio` of the used steps."""
     loops = [
-        loop for loop in facts.loops.found if (loop.over_list or loop.calls_experts) and not _of_history(facts, loop)
-    ]
+        loop for loop in facts.loops.found
+        if (loop.over_list or loop.calls_experts) and not _of_history(facts, loop) and not _multiplies(facts, loop)
+    ]  # fmt: skip
     costly = [loop for loop in loops if facts.steps.ratio(loop.calling.total_ns) >= limits["min_ratio"]]
     steps = [loop for loop in costly if loop.over_list and may_be_the_steps(facts.steps, loop)]
     if steps:
@@ -171,6 +176,11 @@ def _finding(facts: Facts, loop: Loop) -> Finding:
     )
 
 
+def _multiplies(facts: Facts, loop: Loop) -> bool:
+    """Whether the loop is products that take long to compute, which one product for all of them would as well."""
+    return loop.independent and facts.device.main is None and loop.usual_op_ns >= DISPATCH_BOUND_OP_NS
+
+
 def _of_history(facts: Facts, loop: Loop) -> bool:
     """Whether the loop is that of an optimizer through its history: products of flat vectors, no part of a forward pass."""
     keeps = _WITH_HISTORY.search(facts.model.optimizing.class_name) is not None
@@ -199,6 +209,15 @@ _READ_ONCE = Advice(
 )
 
 
+_ONE_PRODUCT = Advice(
+    "diff",
+    "-results = [left @ right for left, right in zip(lefts, rights)]\n"
+    "+results = torch.bmm(torch.stack(lefts), torch.stack(rights))",
+    "One product for all: by their shapes none can be made of another. Where one factor is the same in each, put the others side "
+    "by side instead: `x @ torch.cat(weights, dim=1)`.",
+)
+
+
 def _saving(facts: Facts, loop: Loop) -> Saving:
     return experts_saving(facts, loop) if loop.calls_experts else saving_of(facts, loop)
 
@@ -207,6 +226,8 @@ def _fix(loop: Loop) -> tuple[Advice, ...]:
     if makes_tensors(loop):
         return MADE_AT_ONCE
     names = set(loop.unit)
+    if loop.independent:
+        return (_ONE_PRODUCT,)
     if names & _READS:
         return (_READ_ONCE,)
     lists = Advice(

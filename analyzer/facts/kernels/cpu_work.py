@@ -15,7 +15,7 @@ from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.columns import present
 from analyzer.spans.intervals import IntervalSet
-from analyzer.spans.labels import matching
+from analyzer.spans.labels import codes_of, matching
 from analyzer.spans.nesting import own_ns
 from traces.trace import Trace
 
@@ -38,7 +38,7 @@ class CpuWork(msgspec.Struct, frozen=True):
     """Ops on the step's thread, inside the used steps; overlapping ones count once.
 
     Args:
-        matrix: Time in matrix multiplications and convolutions whose calls last long enough to be mostly arithmetic.
+        matrix: Time in matrix multiplications and convolutions whose calls usually last long enough to be mostly arithmetic.
         single: The part of it that is known to work on 32-bit floats.
         double: The part of it that is known to work on 64-bit floats.
         reorder: Time in changing between plain and oneDNN layouts.
@@ -57,8 +57,7 @@ def cpu_work(trace: Trace, steps: Steps, host: HostFacts) -> CpuWork:
     ops = trace.ops
     here = (ops["thread"] == host.main_thread).to_numpy(dtype=bool)
     named = host.ops.named
-    lasting = (ops["end_ns"] - ops["start_ns"]).to_numpy() >= _BRIEF_NS
-    matrix = here & lasting & named(lambda name: _MATRIX.match(name) is not None)
+    matrix = _lasting(ops, here & named(lambda name: _MATRIX.match(name) is not None))
     reorder = here & named(lambda name: _REORDER.match(name) is not None)
     types = ops["input_types"]
     single, double = matrix & _of_type(types, "float"), matrix & _of_type(types, "double")
@@ -69,6 +68,22 @@ def cpu_work(trace: Trace, steps: Steps, host: HostFacts) -> CpuWork:
         _spans(trace, steps, reorder),
         bool(present(types)[matrix].any()),
     )
+
+
+def _lasting(ops: pd.DataFrame, rows: BoolArray) -> BoolArray:
+    """Those ops whose calls, of one name and one shape, usually last long enough to be mostly arithmetic.
+
+    Of brief ones some last long on a machine with other work.
+    """
+    some = np.flatnonzero(rows)
+    if not len(some):
+        return rows
+    kind = codes_of(ops["name"])[some].astype(np.int64) << 32 | (codes_of(ops["input_dims"])[some].astype(np.int64) + 1)
+    taken = (ops["end_ns"] - ops["start_ns"]).to_numpy()[some]
+    usual = pd.Series(taken).groupby(kind).transform("median").to_numpy()
+    found = np.zeros(len(rows), dtype=bool)
+    found[some[usual >= _BRIEF_NS]] = True
+    return found
 
 
 class OwnTime(msgspec.Struct, frozen=True):

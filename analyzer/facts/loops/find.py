@@ -17,7 +17,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.tree import HostTree
 from analyzer.facts.loops.backward import BackwardTimes
 from analyzer.facts.loops.loop import Loop
-from analyzer.facts.loops.products import of_two_vectors
+from analyzer.facts.loops.products import PRODUCTS, none_of_another, of_two_vectors
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
@@ -102,7 +102,7 @@ def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:
         mine = runs.iloc[places]
         texts = tuple(names[code] for code in _as_written(codes, mine))
         if not any(_ENGINE.match(text) for text in texts):
-            loops.append(_loop(steps, tree, rows, mine, texts, phase, backward, names, codes, layers[rows]))
+            loops.append(_loop(trace, steps, tree, rows, mine, texts, phase, backward, names, codes, layers[rows]))
     return tuple(sorted(loops, key=lambda loop: (-loop.spans.total_ns, loop.unit)))
 
 
@@ -214,6 +214,7 @@ def _at_an_end(start: Int64Array, end: Int64Array, group: Int64Array) -> BoolArr
 
 
 def _loop(
+    trace: Trace,
     steps: Steps,
     tree: HostTree,
     rows: Int64Array,
@@ -242,6 +243,7 @@ def _loop(
     return Loop(
         unit=unit,
         in_some_turns=some,
+        independent=PRODUCTS.issuperset(unit) and none_of_another(trace.ops, tree, members),
         indexed=_takes_elements(unit + some) or any(_SPLITTING.match(text) for text in split),
         of_layers=bool(layers[position].any()),
         phase=phase,

@@ -21,6 +21,7 @@ class Loop(msgspec.Struct, frozen=True):
         unit: Names of its ops, in order.
         indexed: Whether it takes or writes elements of a tensor.
         of_layers: Whether it holds an op of a layer: repeated layers and recurrences are the model's own.
+        independent: Whether it is products alone of which none can be made of another: those are no layers of one model.
         phase: `before` (the model's first layer), `loss` (between its last layer and the backward pass), `forward`, `after`
             (behind the backward pass) or `step` (no backward pass).
         repeats: Repetitions in all used steps.
@@ -54,6 +55,7 @@ class Loop(msgspec.Struct, frozen=True):
     pauses: IntervalSet = EMPTY
     varies: bool = False
     in_some_turns: tuple[str, ...] = ()
+    independent: bool = False
 
     @property
     def spans(self) -> IntervalSet:
@@ -67,8 +69,11 @@ class Loop(msgspec.Struct, frozen=True):
 
     @property
     def avoidable(self) -> bool:
-        """Whether one call could do what the loop does: through elements, or at least two ops long, and no layers."""
-        return not self.of_layers and (self.indexed or len(self.unit) >= MIN_UNIT)
+        """Whether one call could do what the loop does: through elements, or at least two ops long, and no layers.
+
+        One product for all, where none needs another.
+        """
+        return self.independent or (not self.of_layers and (self.indexed or len(self.unit) >= MIN_UNIT))
 
     @property
     def over_list(self) -> bool:
@@ -81,14 +86,14 @@ class Loop(msgspec.Struct, frozen=True):
     @property
     def steps_a_cell(self) -> bool:
         """Whether it calls a recurrent cell, or what looks like one, turn by turn."""
-        if not self.of_layers or self.phase == "after":
+        if not self.of_layers or self.independent or self.phase == "after":
             return False
         return cell_of(self.unit) is not None or like_a_cell(self.unit, indexed=self.indexed) or self.scans
 
     @property
     def scans(self) -> bool:
         """Whether its layers look like a linear recurrence, as of a state space."""
-        return self.of_layers and like_a_scan(self.unit, indexed=self.indexed)
+        return self.of_layers and not self.independent and like_a_scan(self.unit, indexed=self.indexed)
 
     @property
     def calls_experts(self) -> bool:

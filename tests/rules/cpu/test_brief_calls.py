@@ -13,16 +13,19 @@ from rules.cpu.wrong_thread_count import RULE as THREADS
 from running.one_rule import run
 
 
-def world(each_us: int, kind: str) -> TraceBuilder:
-    """Three steps of 6 ms, two thirds of each in products that last so long."""
+def world(each_us: int, kind: str, *, stalled_us: int = 0) -> TraceBuilder:
+    """Three steps of 6 ms, two thirds of each in products that last so long, every fourth with a stall."""
     known = {"usable_cores": 4, "threads": {"intra_op": 1}, "cpu_features": ["amx_bf16"]}
     builder = TraceBuilder(None, advisor=known)
     for number in range(3):
         at = number * 6_000
         builder.step(number, at, 6_000)
-        for product in range(4_000 // each_us):
+        end, calls = at + 4_000, 0
+        while at < end:
             shapes = {"Input Dims": [[8, 64], [64, 8]], "Input type": [kind, kind]}
-            builder.op("aten::mm", at + product * each_us, each_us, **shapes)
+            lasting, calls = each_us + (stalled_us if calls % 4 == 0 else 0), calls + 1
+            builder.op("aten::mm", at, lasting, **shapes)
+            at += lasting
     return builder
 
 
@@ -31,3 +34,8 @@ def test_only_calls_that_last_are_arithmetic(rule: Rule, kind: str) -> None:
     assert run(rule, world(4, kind)).state is State.CLEAR
     assert run(rule, world(9, kind)).state is State.CLEAR
     assert run(rule, world(10, kind)).state is State.FIRED
+
+
+def test_a_brief_call_that_others_held_up_is_a_brief_call() -> None:
+    assert run(THREADS, world(4, "float", stalled_us=40)).state is State.CLEAR
+    assert run(THREADS, world(20, "float", stalled_us=40)).state is State.FIRED

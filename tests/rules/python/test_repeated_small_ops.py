@@ -181,3 +181,45 @@ def test_what_a_turn_does_between_its_ops_for_long_is_no_calling_of_them(pause: 
             at += 10
         builder.step(number, begin, at - begin)
     assert run(RULE, builder).state is state
+
+
+def products(left: list[int] | None, right: list[int], *, op: str = "aten::matmul", each: int = 5) -> TraceBuilder:
+    """Steps of 10 ms, half of each in products of such shapes, none recorded where the left one is None."""
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        shapes = {"Input Dims": [left, right], "Input type": ["float", "float"]} if left is not None else {}
+        for index in range(5_000 // each):
+            builder.op(op, at + index * each, each, **shapes)
+        builder.op("aten::relu", at + 5_000, 5_000)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "fires"),
+    [
+        ([8, 64], [64, 8], True),
+        ([4, 8, 64], [4, 64, 8], True),
+        ([64, 64], [64, 64], False),  # each may take what the one before gave
+        ([8, 64], [64, 64], False),
+        ([4, 8, 64], [64, 8], False),  # stretched: what is given is not worked out
+        ([64], [64, 8], False),
+        (None, [64, 8], False),
+    ],
+)
+def test_products_of_which_none_can_be_made_of_another_are_no_layers(
+    left: list[int] | None, right: list[int], fires: bool
+) -> None:
+    result = run(RULE, products(left, right))
+    assert (result.state is State.FIRED) is fires
+    if fires:
+        found = judged(RULE, products(left, right))
+        assert found.ratio == pytest.approx(0.5 * (1 - 1 / 1_000), abs=1e-3)
+        assert "torch.bmm(torch.stack(lefts)" in found.finding.fix[0].code
+        assert "torch.cat(weights" in found.finding.fix[0].note
+
+
+def test_long_products_and_those_of_layers_stay() -> None:
+    assert run(RULE, products([8, 64], [64, 8], each=50)).state is State.CLEAR
+    assert run(RULE, products([8, 64], [64, 8], op="aten::linear")).state is State.CLEAR

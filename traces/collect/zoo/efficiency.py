@@ -145,8 +145,9 @@ _FAST = codes("GR001 GR004 ID001 PR001 PR004 PY002 PY003")
 PRESETS = (
     Preset(name="recomputes", loop=recomputes, fires=codes("KE006"), may=codes("PY001"), silent=codes("PY002 OP001")),
     Preset(name="keeps-activations", loop=keeps, may=codes("PY001"), silent=codes("KE006 PY002 OP001")),
-    Preset(name="small-products", loop=small_products, shapes=True, calibrated=True, fires=codes("KE005"), may=codes("PY001 PY002 PY003"), remedy="batched-products"),
-    Preset(name="batched-products", loop=batched_products, shapes=True, calibrated=True, may=codes("PY001 PY002 PY003"), silent=codes("KE005")),
+    Preset(name="small-products", loop=small_products, shapes=True, calibrated=True, fires=codes("KE005"), may=codes("PY001 PY003"), silent=codes("PY002")),
+    Preset(name="looped-products", loop=small_products, shapes=True, fires=codes("PY003"), may=codes("PY001"), silent=codes("KE005 PY002"), remedy="batched-products"),
+    Preset(name="batched-products", loop=batched_products, shapes=True, calibrated=True, may=codes("PY001"), silent=codes("KE005 PY002 PY003")),
     Preset(name="gpu-skinny", loop=skinny, needs="cuda", shapes=True, fires=codes("KE005"), may=_FAST | codes("KE001 KE009"), remedy="gpu-joined"),
     Preset(name="gpu-joined", loop=joined, needs="cuda", shapes=True, may=_FAST | codes("KE005 KE009")),
     Preset(name="gpu-memory-bound", loop=memory_bound, needs="cuda", shapes=True, fires=codes("KE009"), may=_FAST, silent=codes("KE005"), remedy="gpu-fewer-passes"),
