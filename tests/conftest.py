@@ -43,14 +43,15 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--all-cases`, as `.ci/run` asks for."""
+    """`--all-cases`, as `.ci/run` asks for, and its contrary."""
     parser.addoption("--all-cases", action="store_true", help="every case of every test, and those that take seconds")
+    parser.addoption("--some-cases", action="store_true", help="a part of the cases also where tests are named")
 
 
 @pytest.hookimpl(trylast=True)  # behind the marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Some of the cases where nothing is named; and more time for those that record by the minute, than pyproject.toml gives."""
-    if not (config.option.all_cases or _chosen(config)):
+    if config.option.some_cases or not (config.option.all_cases or _chosen(config)):
         kept = list(looked_at(items))
         left = set(map(id, kept))
         config.hook.pytest_deselected(items=[item for item in items if id(item) not in left])

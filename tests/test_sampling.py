@@ -43,6 +43,7 @@ def test_some_of_many_are_first_last_and_those_between(many: int) -> None:
         ((), 10 + 3 + 1),
         (("--all-cases",), 60 + 3 + 1 + 1),
         (("tests/test_made.py",), 60 + 3 + 1 + 1),
+        (("tests/test_made.py", "--some-cases"), 10 + 3 + 1),
         (("-k", "many"), 60),
         (("-m", "slow"), 1),
         (("-n", "2"), 10 + 3 + 1),

@@ -2,6 +2,7 @@
 
     python tests/bench/mutations.py --seed 1711 --places 10            what a plain `pytest` finds
     python tests/bench/mutations.py --seed 1711 --places 10 --all-cases    what `.ci/run` finds
+    python tests/bench/mutations.py --seed 1711 --places 10 --near    what the tests of its folder find, by a part and by all
 
 A fault is one of: a comparison turned to the next (`<` for `<=`, `==` for `!=`), `and` for `or`, `+` for `-`, `*` for `//`, a
 number one larger, a condition turned round, a returned value replaced by None. Each is planted in a copy of the checkout, so that
@@ -93,42 +94,65 @@ def planted(path: Path, seed: random.Random) -> tuple[str, str, str]:
 
 
 def main() -> int:
-    """Exit code 1 where a fault was not found, 2 where tests fail without one."""
+    """Exit code 1 where a fault was not found, or by a part and not by all; 2 where tests fail without one."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1711)
     parser.add_argument("--places", type=int, default=10)
     parser.add_argument("--all-cases", action="store_true", help="as `.ci/run` runs the tests")
+    parser.add_argument(
+        "--near", action="store_true", help="the tests of the same folder, a part of their cases and all"
+    )
     arguments = parser.parse_args()
     seed = random.Random(arguments.seed)
     files = sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py") if any(places(_tree(path))))
-    missed = 0
+    missed = missed_by_all = 0
     with tempfile.TemporaryDirectory() as folder:
         checkout = Path(folder, "checkout")
         shutil.copytree(ROOT, checkout, ignore=shutil.ignore_patterns("__pycache__"))
         if (ROOT.parent / "shared").is_dir():
             Path(folder, "shared").symlink_to((ROOT.parent / "shared").resolve())
-        by, seconds = _failing(checkout, all_cases=arguments.all_cases)
-        click.echo(f"without a fault {'nothing fails' if by is None else f'{by} fails'}, {seconds:.0f} s")
-        if by is not None:
-            return 2
+        asked = ["--all-cases"] if arguments.all_cases else []
+        if not arguments.near:
+            by, seconds = _failing(checkout, asked)
+            click.echo(f"without a fault {'nothing fails' if by is None else f'{by} fails'}, {seconds:.0f} s")
+            if by is not None:
+                return 2
         for number in range(arguments.places):
             path = seed.choice(files)
             text, before, after = planted(path, seed)
             target = checkout / path.relative_to(ROOT)
             target.write_text(text, encoding="utf-8")
             click.echo(f"{number + 1}. {path.relative_to(ROOT)}: {_line(before)} -> {_line(after)}")
-            by, seconds = _failing(checkout, all_cases=arguments.all_cases)
-            missed += by is None
-            click.echo(f"   {'NOT FOUND' if by is None else f'found by {by[:120]}'}, {seconds:.0f} s")
+            ways = [["--some-cases", near(path)], [near(path)]] if arguments.near else [asked]
+            found = [_failing(checkout, way) for way in ways]
+            for way, (by, seconds) in zip(ways, found, strict=True):
+                told = "NOT FOUND" if by is None else f"found by {by[:120]}"
+                click.echo(f"   {' '.join(way)} {told}, {seconds:.0f} s".replace("    ", "   "))
+            missed += found[0][0] is None
+            missed_by_all += found[-1][0] is None
             shutil.copyfile(path, target)
+            for test in {by.split()[1] for by, _ in found if arguments.near and by is not None and "::" in by}:
+                if _failing(checkout, [test])[0] is not None:
+                    click.echo(f"   {test} fails without the fault, too")
+                    return 2
     click.echo(f"{arguments.places - missed} of {arguments.places} were found")
-    return 1 if missed else 0
+    if arguments.near:
+        click.echo(f"{arguments.places - missed_by_all} by all cases")
+    return 1 if missed > (missed_by_all if arguments.near else 0) else 0
 
 
-def _failing(checkout: Path, *, all_cases: bool) -> tuple[str | None, float]:
+def near(path: Path) -> str:
+    """The folder of tests that stands for the folder of a file, or for the next one above it that has one."""
+    folder = ROOT / "tests" / path.relative_to(ROOT).parent
+    while not any(folder.rglob("test_*.py")):
+        folder = folder.parent
+    return str(folder.relative_to(ROOT))
+
+
+def _failing(checkout: Path, asked: list[str]) -> tuple[str | None, float]:
     """The first test that fails, None where none does, and how long that took in seconds."""
     began = time.perf_counter()
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *["--all-cases"] * all_cases]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *asked]
     # The commands that tests start have to find the copy, too.
     environment = os.environ | {"PYTHONPATH": str(checkout)}
     done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, env=environment)
