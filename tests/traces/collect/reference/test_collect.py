@@ -84,6 +84,7 @@ def test_the_loss_falls_on_drawn_digits(tmp_path: Path, digits_dir: Path) -> Non
     assert losses[2] < 1.0
 
 
+@pytest.mark.slow
 def test_nothing_of_the_machine_is_in_the_file(tmp_path: Path, digits_dir: Path) -> None:
     result = collect(_config(tmp_path, digits_dir, stacks=True, shapes=True, output=tmp_path / "t.json.gz", active=1))
     text = gzip.decompress(result.path.read_bytes()).decode()
