@@ -106,14 +106,14 @@ class Pieces:
         self._at_once = at_once
         self._told: list[tuple[list[IntervalSet], list[tuple[tuple[int, ...], str | None, int]]]] = []
 
-    def of(self, sets: Sequence[IntervalSet]) -> list[tuple[tuple[int, ...], str | None, int]]:
+    def of(self, sets: list[IntervalSet]) -> list[tuple[tuple[int, ...], str | None, int]]:
         """Which sets cover the same time, of which cause it is, and how much there is of it, nanoseconds."""
         # What usually comes true is mostly of the same time as all that is stated.
         for asked, told in self._told:
-            if asked == list(sets):
+            if asked == sets:
                 return told
         told = list(self._summed(sets))
-        self._told.append((list(sets), told))
+        self._told.append((sets, told))
         return told
 
     def _summed(self, sets: Sequence[IntervalSet]) -> Iterator[tuple[tuple[int, ...], str | None, int]]:

@@ -17,7 +17,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.tree import HostTree
 from analyzer.facts.loops.backward import BackwardTimes
 from analyzer.facts.loops.loop import Loop
-from analyzer.facts.loops.products import PRODUCTS, none_of_another, of_two_vectors
+from analyzer.facts.loops.products import PLAIN_PRODUCTS, none_of_another, of_two_vectors
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
@@ -243,7 +243,7 @@ def _loop(
     return Loop(
         unit=unit,
         in_some_turns=some,
-        independent=PRODUCTS.issuperset(unit) and none_of_another(trace.ops, tree, members),
+        independent=PLAIN_PRODUCTS.issuperset(unit) and none_of_another(trace.ops, tree, members),
         indexed=_takes_elements(unit + some) or any(_SPLITTING.match(text) for text in split),
         of_layers=bool(layers[position].any()),
         phase=phase,

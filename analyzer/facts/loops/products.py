@@ -10,8 +10,8 @@ from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts
 
-# What multiplies matrices, and nothing beside it.
-PRODUCTS = frozenset(("aten::matmul", "aten::mm", "aten::bmm"))
+# What multiplies two matrices, and adds nothing, which may have been given by another.
+PLAIN_PRODUCTS = frozenset(("aten::matmul", "aten::mm", "aten::bmm"))
 
 
 def of_two_vectors(tree: HostTree) -> BoolArray:
