@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from sampling import looked_at
+from nearby import beside, changed_since
+from sampling import looked_at, within
 
 # A shell that starts the tests in the background has them ignore interrupts, and so every process they start: none could be
 # interrupted to see what it does.
@@ -43,22 +44,41 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--all-cases`, as `.ci/run` asks for, and its contrary."""
+    """`--all-cases`, its contrary, and `--changed-since`, as `.ci/run` asks for."""
     parser.addoption("--all-cases", action="store_true", help="every case of every test, and those that take seconds")
     parser.addoption("--some-cases", action="store_true", help="a part of the cases also where tests are named")
+    parser.addoption(
+        "--changed-since",
+        metavar="COMMIT",
+        help="every case of the tests beside what changed since, a part of the others; of marked tests none of the others",
+    )
 
 
 @pytest.hookimpl(trylast=True)  # behind the marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Some of the cases where nothing is named; and more time for those that record by the minute, than pyproject.toml gives."""
-    if config.option.some_cases or not (config.option.all_cases or _chosen(config)):
-        kept = list(looked_at(items))
-        left = set(map(id, kept))
-        config.hook.pytest_deselected(items=[item for item in items if id(item) not in left])
-        items[:] = kept
+    """Some of the cases where nothing is named; and more time for those that record by the minute, than pyproject.toml gives.
+
+    Raises:
+        UsageError: Git does not know the commit.
+    """
+    kept = _kept(config, items)
+    left = set(map(id, kept))
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in left])
+    items[:] = kept
     for item in items:
         if any(item.get_closest_marker(name) for name in _RECORD_BY_THE_MINUTE):
             item.add_marker(pytest.mark.timeout(3_600))
+
+
+def _kept(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
+    some = config.option.some_cases or not (config.option.all_cases or _chosen(config))
+    if config.option.changed_since is None:
+        return list(looked_at(items)) if some else items
+    try:
+        closer = frozenset(beside(changed_since(config.option.changed_since, config.rootpath), config.rootpath))
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from error
+    return list(looked_at(items, closer)) if some else [item for item in items if within(item, closer)]
 
 
 def _chosen(config: Any) -> bool:

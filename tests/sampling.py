@@ -1,12 +1,14 @@
 """Which tests a plain `pytest` runs: every function, of one with many cases some, and none that takes seconds by itself.
 
-Who names files, marks or words gets all of them, and so does `pytest --all-cases`, which is what `.ci/run` calls.
+Who names files, marks or words gets all of them, and so does `pytest --all-cases`. `pytest --changed-since COMMIT`, which is what
+`.ci/run` calls, looks closer where something changed: there it runs all, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from itertools import groupby
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -25,11 +27,22 @@ def spread(cases: list[T]) -> list[T]:
     return [cases[round(place * (len(cases) - 1) / (wanted - 1))] for place in range(wanted)]
 
 
-def looked_at(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
-    """The tests of a plain `pytest`, in their order."""
-    quick = [item for item in items if item.get_closest_marker("slow") is None]
-    for _, cases in groupby(quick, key=_function):
-        yield from spread(list(cases))
+def looked_at(items: Iterable[pytest.Item], closer: frozenset[Path] = frozenset()) -> Iterator[pytest.Item]:
+    """The tests of a plain `pytest`, in their order.
+
+    Args:
+        items: All tests.
+        closer: Files and folders of which all are run.
+    """
+    kept = [item for item in items if item.get_closest_marker("slow") is None or within(item, closer)]
+    for _, grouped in groupby(kept, key=_function):
+        cases = list(grouped)
+        yield from cases if within(cases[0], closer) else spread(cases)
+
+
+def within(item: pytest.Item, closer: frozenset[Path]) -> bool:
+    """Whether a test stands in one of the files and folders."""
+    return not closer.isdisjoint((item.path, *item.path.parents))
 
 
 def _function(item: pytest.Item) -> Hashable:

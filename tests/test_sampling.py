@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from nearby import beside
 from sampling import FEW, spread
 
 pytest_plugins = ["pytester"]
@@ -50,6 +52,65 @@ def test_some_of_many_are_first_last_and_those_between(many: int) -> None:
     ],
 )
 def test_what_is_run(pytester: pytest.Pytester, arguments: tuple[str, ...], ran: int) -> None:
+    _project(pytester)
+    pytester.runpytest_subprocess(*arguments).assert_outcomes(passed=ran, deselected=None)
+
+
+@pytest.mark.parametrize(
+    ("changed", "arguments", "ran"),
+    [
+        ("analyzer/spans/steps.py", (), 65 + 14),
+        ("analyzer/spans/steps.py", ("-m", "slow"), 1),
+        ("tests/test_made.py", (), 65 + 14),
+        ("traces/README.md", (), 65 + 14),
+        ("tests/building/world.py", (), 2 * 65),
+    ],
+)
+def test_what_changed_is_looked_at_closer(
+    pytester: pytest.Pytester, changed: str, arguments: tuple[str, ...], ran: int
+) -> None:
+    _project(pytester)
+    spans = pytester.path / "tests/analyzer/spans"
+    spans.mkdir(parents=True)
+    (spans / "test_spans.py").write_text(MADE)
+    for words in ("init -q", "add -A", "-c user.name=a -c user.email=a@b commit -q -m begun"):
+        subprocess.run(["git", *words.split()], cwd=pytester.path, check=True)
+    target = pytester.path / changed
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(f"{target.read_text()}\n" if target.exists() else "")
+    pytester.runpytest_subprocess("--changed-since", "HEAD", *arguments).assert_outcomes(passed=ran, deselected=None)
+
+
+def test_a_commit_that_git_does_not_know_is_said(pytester: pytest.Pytester) -> None:
+    _project(pytester)
+    subprocess.run(["git", "init", "-q"], cwd=pytester.path, check=True)
+    done = pytester.runpytest_subprocess("--changed-since", "nowhere")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(["*what changed since nowhere cannot be asked*"])
+
+
+@pytest.mark.parametrize(
+    ("changed", "looked_at"),
+    [
+        ("analyzer/facts/loops/find.py", ["tests/analyzer/facts"]),
+        ("rules/idle/isolated_gaps.py", ["tests/rules/idle"]),
+        ("tests/analyzer/tui/test_modes.py", ["tests/analyzer/tui/test_modes.py"]),
+        ("tests/analyzer/tui/conftest.py", ["tests/analyzer/tui"]),
+        ("tests/building/world.py", ["tests"]),
+    ],
+)
+def test_a_file_has_its_tests(changed: str, looked_at: list[str]) -> None:
+    root = Path(__file__).parents[1]
+    assert [str(path.relative_to(root)) for path in beside([root / changed], root)] == looked_at
+
+
+@pytest.mark.parametrize("changed", ["README.md", "rules/README.md", ".ci/run", "tests/bench/reader.py"])
+def test_documents_and_what_is_of_no_package_have_the_tests_at_the_root(changed: str) -> None:
+    here = Path(__file__).parent
+    assert Path(__file__) in set(beside([here.parent / changed], here.parent)) <= set(here.glob("test_*.py"))
+
+
+def _project(pytester: pytest.Pytester) -> None:
     here = Path(__file__).parent
     pytester.makefile(
         ".toml",
@@ -59,4 +120,4 @@ def test_what_is_run(pytester: pytest.Pytester, arguments: tuple[str, ...], ran:
     tests = pytester.mkdir("tests")
     (tests / "conftest.py").write_text((here / "conftest.py").read_text())
     (tests / "test_made.py").write_text(MADE)
-    pytester.runpytest_subprocess(*arguments).assert_outcomes(passed=ran, deselected=None)
+    (pytester.path / ".gitignore").write_text("__pycache__\n/std*\n/runpytest-*\n")

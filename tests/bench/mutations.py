@@ -1,7 +1,7 @@
 """How many faults that are planted in the code do the tests find? Faults stand at places drawn by chance, one at a time.
 
     python tests/bench/mutations.py --seed 1711 --places 10            what a plain `pytest` finds
-    python tests/bench/mutations.py --seed 1711 --places 10 --all-cases    what `.ci/run` finds
+    python tests/bench/mutations.py --seed 1711 --places 10 --all-cases    what all cases find
     python tests/bench/mutations.py --seed 1711 --places 10 --near    what the tests of its folder find, by a part and by all
 
 A fault is one of: a comparison turned to the next (`<` for `<=`, `==` for `!=`), `and` for `or`, `+` for `-`, `*` for `//`, a
@@ -27,7 +27,10 @@ from pathlib import Path
 import click
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("analyzer", "rules", "traces")
+sys.path.insert(0, str(ROOT / "tests"))
+
+from nearby import PACKAGES, near  # noqa: E402
+
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -98,7 +101,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1711)
     parser.add_argument("--places", type=int, default=10)
-    parser.add_argument("--all-cases", action="store_true", help="as `.ci/run` runs the tests")
+    parser.add_argument("--all-cases", action="store_true", help="every case of every test")
     parser.add_argument(
         "--near", action="store_true", help="the tests of the same folder, a part of their cases and all"
     )
@@ -123,11 +126,12 @@ def main() -> int:
             target = checkout / path.relative_to(ROOT)
             target.write_text(text, encoding="utf-8")
             click.echo(f"{number + 1}. {path.relative_to(ROOT)}: {_line(before)} -> {_line(after)}")
-            ways = [["--some-cases", near(path)], [near(path)]] if arguments.near else [asked]
+            beside = str(near(path, ROOT).relative_to(ROOT))
+            ways = [["--some-cases", beside], [beside]] if arguments.near else [asked]
             found = [_failing(checkout, way) for way in ways]
             for way, (by, seconds) in zip(ways, found, strict=True):
                 told = "NOT FOUND" if by is None else f"found by {by[:120]}"
-                click.echo(f"   {' '.join(way)} {told}, {seconds:.0f} s".replace("    ", "   "))
+                click.echo("   " + " ".join([*way, f"{told}, {seconds:.0f} s"]))
             missed += found[0][0] is None
             missed_by_all += found[-1][0] is None
             shutil.copyfile(path, target)
@@ -139,14 +143,6 @@ def main() -> int:
     if arguments.near:
         click.echo(f"{arguments.places - missed_by_all} by all cases")
     return 1 if missed > (missed_by_all if arguments.near else 0) else 0
-
-
-def near(path: Path) -> str:
-    """The folder of tests that stands for the folder of a file, or for the next one above it that has one."""
-    folder = ROOT / "tests" / path.relative_to(ROOT).parent
-    while not any(folder.rglob("test_*.py")):
-        folder = folder.parent
-    return str(folder.relative_to(ROOT))
 
 
 def _failing(checkout: Path, asked: list[str]) -> tuple[str | None, float]:
