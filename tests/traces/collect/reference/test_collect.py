@@ -98,6 +98,7 @@ def test_nothing_of_the_machine_is_in_the_file(tmp_path: Path, digits_dir: Path)
     assert not re.search(r'"/|[ ;(]/\w+/', text), "an absolute path is left"
 
 
+@pytest.mark.slow
 def test_workers_and_their_notes(tmp_path: Path, digits_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("traces.collect.reference.session.usable_cores", lambda: 1)
     said: list[str] = []
