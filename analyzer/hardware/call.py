@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Annotated
 
 import msgspec
 
@@ -149,7 +150,11 @@ def decode_call(dims: str, types: str = "", values: str = "") -> Call:
     Raises:
         UnknownWorkError: The texts are no lists.
     """
-    shapes = _list(dims)
+    try:
+        # Most texts are nothing but shapes and words, which the decoder alone can tell.
+        return Call(_SHAPES.decode(dims), _WORDS.decode(types or "[]"), _WORDS.decode(values or "[]"))
+    except (msgspec.DecodeError, RecursionError):
+        shapes = _list(dims)
     kinds, stated = _list(types or "[]"), _list(values or "[]")
     return Call(
         shapes=tuple(_shape(one) or () for one in shapes),
@@ -157,6 +162,10 @@ def decode_call(dims: str, types: str = "", values: str = "") -> Call:
         values=tuple(str(value) for value in stated),
         parts={place: found for place, one in enumerate(shapes) if (found := _parts(one)) is not None},
     )
+
+
+_SHAPES = msgspec.json.Decoder(tuple[tuple[Annotated[int, msgspec.Meta(ge=0)], ...], ...])
+_WORDS = msgspec.json.Decoder(tuple[str, ...])
 
 
 def _list(text: str) -> list[object]:

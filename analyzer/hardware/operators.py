@@ -207,27 +207,23 @@ def _grouped(
         ]
     )
     keys, place = distinct_columns(codes)
-    calls = np.bincount(place, minlength=keys.shape[1])
-    totals = np.bincount(place, weights=time, minlength=keys.shape[1])
-    again = np.bincount(place, weights=facts.kernels.recomputation.ops[rows], minlength=keys.shape[1])
+    groups = keys.shape[1]
+    weights = (None, time, facts.kernels.recomputation.ops[rows])
+    calls, totals, again = (np.bincount(place, one, groups).astype(np.int64).tolist() for one in weights)
+    kinds = formats.by_group(place[np.searchsorted(rows, formats.op)], groups)
+    # The last entry is for codes of nothing.
     texts = [[*distinct_texts(column), ""] for column in columns]
-    kinds = formats.by_group(place[np.searchsorted(rows, formats.op)], keys.shape[1])
+    figures = [[*map(float, values), None] for _, values in stated]
     found = []
-    for group in range(keys.shape[1]):
-        name, dims, types, values = (table[code] for table, code in zip(texts, keys[:4, group].tolist(), strict=True))
-        flops, moved = (
-            float(found[code]) if code >= 0 else None
-            for (_, found), code in zip(stated, keys[4:6, group].tolist(), strict=True)
-        )
-        work = work_of(name, dims, types, values) if flops is None and moved is None else _stated(flops, moved)
-        if keys[6, group]:
-            work = UNKNOWN
-        if isinstance(work, Work) and int(calls[group]) * max(work.flops, work.bytes or 0) >= _MOST:
+    for group, (name, dims, types, values, flops, moved, is_sparse) in enumerate(keys.T.tolist()):
+        asked = [table[code] for table, code in zip(texts, (name, dims, types, values), strict=True)]
+        work = UNKNOWN if is_sparse else _work(asked, figures[0][flops], figures[1][moved])
+        if isinstance(work, Work) and calls[group] * max(work.flops, work.bytes or 0) >= _MOST:
             work = "the recorded sizes are beyond those of any device"
         found.append(
             Operator(
-                op=name, input_dims=dims, input_types=types, calls=int(calls[group]), device_ns=int(totals[group]),
-                work=work, formats=kinds[group], again=int(again[group]),
+                op=asked[0], input_dims=asked[1], input_types=asked[2], calls=calls[group], device_ns=totals[group],
+                work=work, formats=kinds[group], again=again[group],
             )
         )  # fmt: skip
     order = sorted(range(len(found)), key=lambda one: (-found[one].device_ns, found[one].op, found[one].input_dims))
@@ -236,6 +232,8 @@ def _grouped(
     return tuple(found[one] for one in order), number[place] if len(found) else place.astype(np.int64)
 
 
-def _stated(flops: float | None, moved: float | None) -> Work:
-    """What Inductor says of its own kernel; it leaves out operations of kernels without products."""
+def _work(asked: Sequence[str], flops: float | None, moved: float | None) -> Work | str:
+    """What a call has to do: what Inductor says of its own kernel, which leaves out operations of kernels without products."""
+    if flops is None and moved is None:
+        return work_of(*asked)
     return Work(round(flops or 0), None if moved is None else round(moved))

@@ -9,6 +9,8 @@ from analyzer.hardware.call import Call, Formula, Shape, UnknownWorkError, Work,
 
 def _broadcast(shapes: list[Shape]) -> Shape:
     """The shape that all of these stretch to."""
+    if len(set(shapes)) == 1:
+        return shapes[0]
     result: list[int] = []
     for place in range(1, max(map(len, shapes)) + 1):
         sizes = {shape[-place] for shape in shapes if len(shape) >= place} - {1}

@@ -11,7 +11,8 @@ from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.precision import first_tensor_type, tensor_dims
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.columns import present
-from analyzer.spans.labels import matching
+from analyzer.spans.grouping import distinct_columns
+from analyzer.spans.labels import codes_of, distinct_texts, matching
 from traces.trace import Trace
 
 # Position of the two matrices among the arguments.
@@ -74,17 +75,14 @@ def _sizes(
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], np.ndarray[tuple[int], np.dtype[np.int64]]]:
     """K and N of each op that is a matrix product, 0 for every other; decoded once per distinct pair of name and shapes."""
     ops = trace.ops
-    name = ops["name"].cat.codes.to_numpy().astype(np.int64)
-    shape = ops["input_dims"].cat.codes.to_numpy().astype(np.int64)
+    name, shape = (codes_of(ops[column]) for column in ("name", "input_dims"))
     depth, width = np.zeros(len(ops), dtype=np.int64), np.zeros(len(ops), dtype=np.int64)
     rows = np.flatnonzero(host.ops.named(_PRODUCTS.__contains__) & (shape >= 0))
-    pairs, inverse = np.unique(np.stack([name[rows], shape[rows]], axis=1), axis=0, return_inverse=True)
-    names, shapes = ops["name"].cat.categories, ops["input_dims"].cat.categories
-    known = np.array(
-        [_depth_and_width(str(names[int(one)]), str(shapes[int(other)])) for one, other in pairs], dtype=np.int64
-    )
     if len(rows):
-        depth[rows], width[rows] = known[inverse.reshape(-1), 0], known[inverse.reshape(-1), 1]
+        pairs, place = distinct_columns(np.stack([name[rows], shape[rows]]).astype(np.int64))
+        names, shapes = distinct_texts(ops["name"]), distinct_texts(ops["input_dims"])
+        known = np.array([_depth_and_width(names[one], shapes[other]) for one, other in pairs.T.tolist()])
+        depth[rows], width[rows] = known[place].T
     return depth, width
 
 
@@ -102,7 +100,7 @@ def _offenders(
     width: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> tuple[tuple[int, int, int], ...]:
     rows = rows & (depth > 0)
-    pairs, inverse = np.unique(np.stack([depth[rows], width[rows]], axis=1), axis=0, return_inverse=True)
-    time = np.bincount(inverse.reshape(-1), weights=kernels.frame["dur_ns"].to_numpy()[rows], minlength=len(pairs))
+    pairs, place = distinct_columns(np.stack([depth[rows], width[rows]]))
+    time = np.bincount(place, weights=kernels.frame["dur_ns"].to_numpy()[rows], minlength=pairs.shape[1])
     order = np.argsort(-time, kind="stable")[:5]
-    return tuple((int(pairs[row, 0]), int(pairs[row, 1]), int(time[row])) for row in order.tolist())
+    return tuple((*pairs[:, row].tolist(), int(time[row])) for row in order.tolist())

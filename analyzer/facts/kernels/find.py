@@ -265,12 +265,21 @@ def _ops_of(trace: Trace, host: HostFacts, frame: pd.DataFrame, launch: LaunchCa
     result = np.full(len(frame), NONE, dtype=np.int64)
     known = launch.known
     result[known] = host.ops.enclosing(launch.thread[known], launch.start_ns[known])
-    repeated = (frame["external_id"] == frame["correlation"]).fillna(False).to_numpy(dtype=bool)
-    missing = (result == NONE) & present(frame["external_id"]) & ~repeated
+    stated = present(frame["external_id"])
+    external, correlation = (frame[name].to_numpy(np.int64, na_value=0) for name in ("external_id", "correlation"))
+    repeated = stated & present(frame["correlation"]) & (external == correlation)
+    missing = (result == NONE) & stated & ~repeated
     if missing.any() and repeated.mean() <= _BROKEN_IDS:
-        ids = trace.ops["external_id"]
-        by_id = pd.Series(np.arange(len(ids)), index=ids)[present(ids)]
-        by_id = by_id[~by_id.index.duplicated(keep=False)]
-        found = by_id.reindex(frame["external_id"][missing]).to_numpy(dtype=np.float64, na_value=np.nan)
-        result[missing] = np.where(np.isnan(found), NONE, np.nan_to_num(found)).astype(np.int64)
+        result[missing] = _only_with(trace.ops["external_id"], external[missing])
     return result
+
+
+def _only_with(ids: pd.Series[Any], wanted: Int64Array) -> Int64Array:
+    """The row of the one op that has each External id; -1 where none has it, or several."""
+    rows = np.flatnonzero(present(ids))
+    held = ids.to_numpy(dtype=np.int64, na_value=0)[rows]
+    order = np.argsort(held, kind="stable")
+    rows, held = np.append(rows[order], NONE), held[order]
+    first, beyond = (np.searchsorted(held, wanted, side=side) for side in ("left", "right"))
+    found: Int64Array = np.where(beyond - first == 1, rows[first], NONE)
+    return found

@@ -18,6 +18,7 @@ from analyzer.facts.kernels.names import MATRIX_FAMILIES
 from analyzer.facts.kernels.precision import CONV_OP, MATRIX_OP
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.grouping import distinct_columns
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, is_any
 from analyzer.spans.open_spans import NONE
@@ -108,7 +109,7 @@ def _waits(trace: Trace, host: HostFacts, above: Int64Array) -> Int64Array:
 def _kinds(of: Int64Array, name: Int64Array, ops: int) -> Int64Array:
     """How many distinct kernels belong to each op, shape (ops,)."""
     mine = of != NONE
-    pairs = np.unique(np.stack([of[mine], name[mine]]), axis=1)
+    pairs, _ = distinct_columns(np.stack([of[mine], name[mine]]))
     found: Int64Array = np.bincount(pairs[0], minlength=ops)
     return found
 

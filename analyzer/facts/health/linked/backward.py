@@ -12,6 +12,7 @@ import numpy as np
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.columns import present
+from analyzer.spans.grouping import distinct_columns
 from analyzer.spans.labels import codes_of, matching
 from analyzer.units import share
 from traces.trace import Trace
@@ -30,7 +31,7 @@ def check(trace: Trace) -> Iterator[Symptom]:
     number: Int64Array = numbers.to_numpy(dtype=np.int64, na_value=0)[known]
     if not len(number):
         return
-    pairs = np.unique(np.stack([number, codes_of(ops["name"])[rows][known].astype(np.int64)]), axis=1)
+    pairs, _ = distinct_columns(np.stack([number, codes_of(ops["name"])[rows][known].astype(np.int64)]))
     _, names = np.unique(pairs[0], return_counts=True)
     shared = int((names > 1).sum())
     if shared >= _SHARED_RATIO * len(names):
