@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from functools import cached_property
 
 import msgspec
 
 from analyzer.analysis.evidence import Bar, Bars, Column, Evidence, Series, Table, Unit
 from analyzer.analysis.finding import Advice, Location
 from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.shortened import Shortened, Shorter, shorter
 
 __all__ = [
     "Advice",
@@ -75,21 +77,7 @@ class State(str, Enum):
     CRASHED = "crashed"
 
 
-class Shortened(msgspec.Struct, frozen=True):
-    """Kernels that a fix makes shorter, so that two rules on the same kernels are counted once.
-
-    Args:
-        spans: When they run.
-        ratio: Share of that time that goes, at most; 0..1.
-        way: By what means. Of two fixes with the same name here the larger counts; two different ones act one after the other.
-    """
-
-    spans: IntervalSet
-    ratio: float
-    way: str = ""
-
-
-class Saving(msgspec.Struct, frozen=True):
+class Saving(msgspec.Struct, frozen=True, dict=True):
     """What the fix can save, as time on the clock, not as the cost of the calls; `kind` says whether as a bound or an estimate.
 
     Args:
@@ -143,6 +131,18 @@ class Saving(msgspec.Struct, frozen=True):
     def usual_shorter_ns(self) -> int:
         """What usually comes true of `kernel_ns`."""
         return self.kernel_ns if self.usual_kernel_ns is None else self.usual_kernel_ns
+
+    @cached_property
+    def shorter(self) -> Shorter:
+        """The kernels that get shorter where all of it comes true; asked for with each choice of findings."""
+        return shorter(self.shortened, self.kernel_ns, self.kernel_ns)
+
+    @cached_property
+    def usually_shorter(self) -> Shorter:
+        """Where what usually does comes true."""
+        if self.usual_kernel_ns is None:
+            return self.shorter
+        return shorter(self.shortened, self.kernel_ns, self.usual_kernel_ns)
 
 
 class Finding(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ import pandas as pd
 from analyzer import analysis as doc
 from analyzer.cause_names import CAUSES
 from analyzer.engine import Judged
-from analyzer.engine.totals import expected, shorter_parts
+from analyzer.engine.totals import expected, shorter_by
 from analyzer.facts import Facts
 from analyzer.facts.time.waterfall import Waterfall
 from analyzer.finding import Shortened
@@ -63,10 +63,10 @@ def _claimed(chosen: Sequence[Judged], *, usual: bool) -> _Claimed:
     for place, item in enumerate(chosen):
         saving = item.finding.saving
         found.claims.append(saving.likely_claims if expected(saving, usual=usual) else saving.most_claims)
-        mine, unknown = shorter_parts(saving, usual=usual)
-        found.shorter.extend((place, one) for one in mine)
-        if unknown > 0:
-            found.unplaced.append(doc.UnplacedTime(by=place, ns=unknown))
+        shorter = shorter_by(saving, usual=usual)
+        found.shorter.extend((place, one) for one in shorter.parts)
+        if shorter.unnamed_ns > 0:
+            found.unplaced.append(doc.UnplacedTime(by=place, ns=shorter.unnamed_ns))
     return found
 
 
@@ -118,8 +118,11 @@ class Pieces:
 
     def _summed(self, sets: Sequence[IntervalSet]) -> Iterator[tuple[tuple[int, ...], str | None, int]]:
         found: dict[tuple[int, ...], Int64Array] = {}
-        for begin, end in _stretches([*sets, *self._owned], self._at_once):
-            here = _covered([one.clip(begin, end) for one in sets], [one.clip(begin, end) for one in self._owned])
+        # Most of what causes own lies in none of the sets.
+        wanted = IntervalSet.union(sets)
+        owned = [one.touching(wanted) for one in self._owned]
+        for begin, end in _stretches([*sets, *owned], self._at_once):
+            here = _covered([one.clip(begin, end) for one in sets], [one.clip(begin, end) for one in owned])
             for members, ns in here:
                 found[members] = found.get(members, 0) + ns
         # As numbers of which each set is one binary digit, the first the highest: the order does not depend on the stretches.
@@ -137,7 +140,8 @@ def _stretches(sets: Sequence[IntervalSet], at_once: int) -> Iterator[tuple[int,
         return
     most = max(some, key=len)
     stretches = max(2 * sum(map(len, some)) // at_once, 1)
-    inner = most.start_ns[:: max(len(most) // stretches, 1)].tolist()
+    each = max(len(most) // stretches, 1)
+    inner = most.start_ns[each::each].tolist()
     first, last = min(int(one.start_ns[0]) for one in some), max(int(one.end_ns[-1]) for one in some)
     yield from pairwise([first, *(at for at in inner if at > first), last])
 

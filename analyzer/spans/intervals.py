@@ -208,6 +208,15 @@ class IntervalSet:
             np.maximum(self.start_ns[first:last], start_ns), np.minimum(self.end_ns[first:last], end_ns)
         )
 
+    def touching(self, other: IntervalSet) -> IntervalSet:
+        """The intervals that share some time with another set, each whole."""
+        if not self or not other:
+            return EMPTY
+        following = np.searchsorted(other.end_ns, self.start_ns, side="right")
+        some = following < len(other)
+        some[some] = other.start_ns[following[some]] < self.end_ns[some]
+        return self._normal(self.start_ns[some], self.end_ns[some])
+
     def scaled(self, ratio: float) -> IntervalSet:
         """Every interval shortened to `ratio` (0..1) of its length, keeping its start.
 
