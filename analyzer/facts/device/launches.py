@@ -13,6 +13,7 @@ import pandas as pd
 from analyzer.facts.device.captures import captured_launches
 from analyzer.spans.arrays import BoolArray, Int64Array, narrow
 from analyzer.spans.columns import present
+from analyzer.spans.grouping import distinct
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import column, is_any, matching
 from analyzer.spans.open_spans import NONE
@@ -148,7 +149,9 @@ def launches_with_work(trace: Trace, work: pd.DataFrame) -> tuple[Int64Array, Bo
     ids, known = _ids(trace.runtime)
     rows = is_any(trace.runtime["kind"], "launch") & known & ~captured_launches(trace)
     done, stated = _ids(work)
-    return trace.runtime["start_ns"].to_numpy()[rows], np.isin(ids[rows], done[stated])
+    ids, done = ids[rows], distinct(done[stated])
+    # No id is 0.
+    return trace.runtime["start_ns"].to_numpy()[rows], np.append(done, 0)[np.searchsorted(done, ids)] == ids
 
 
 def copies_of_calls(launched: pd.DataFrame, chosen: BoolArray, calls: int) -> Int64Array:

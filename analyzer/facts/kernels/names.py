@@ -132,8 +132,9 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 
 _CASTS = re.compile(r"(?:b?float(?:16|8\w*)|half)_copy_kernel|LoadWithCast|StoreWithCast")
+_CAST_WORDS = ("_copy_kernel", "WithCast")
 # No tensor core has ever computed these: one channel at a time leaves no matrix to multiply.
-_DEPTHWISE = re.compile(r"depthwise|grouped_direct")
+_DEPTHWISE = ("depthwise", "grouped_direct")
 
 _ALIGN = re.compile(r"_align(\d+)")
 # Tensile: which index runs along which matrix, then the types. What adds up the parts of a split product names no indices.
@@ -242,12 +243,13 @@ def family_of(name: str) -> str:
 
 def is_cast(name: str) -> bool:
     """Whether a kernel converts between number formats, as far as its name tells."""
-    return _CASTS.search(name) is not None
+    # Words are looked up in a hundredth of the time that a pattern without a fixed beginning takes.
+    return any(word in name for word in _CAST_WORDS) and _CASTS.search(name) is not None
 
 
 def is_depthwise(name: str) -> bool:
     """Whether a convolution works channel by channel, which no tensor core does."""
-    return _DEPTHWISE.search(name) is not None
+    return any(word in name for word in _DEPTHWISE)
 
 
 def _number_format(name: str, family: str) -> str | None:

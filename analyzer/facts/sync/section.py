@@ -70,7 +70,7 @@ class SyncFacts(Section):
 
         What only the copies take that they wait for is work that is there for them alone.
         """
-        calls = IntervalSet.of_rows(self.waits.of(*reasons).frame) - self.waits.copied(*reasons)
+        calls = IntervalSet.of_rows(self.waits.calls, self.waits.asked_by(reasons)) - self.waits.copied(*reasons)
         return ((calls - self._time.idle) & self._steps.window).total_ns
 
     @fact

@@ -52,12 +52,6 @@ class WaitingCalls(msgspec.Struct, frozen=True):
         """Those that begin in some of the host's time."""
         return WaitingCalls(self.frame[time.contains(self.frame["start_ns"].to_numpy())])
 
-    def copying(self, outside: IntervalSet) -> IntervalSet:
-        """When the copies run that they wait for, but those that the host asks for inside some of its time."""
-        some = ~outside.contains(self.frame["start_ns"].to_numpy()) & (self.frame["copy_end_ns"].to_numpy() > 0)
-        start, end = (self.frame[name].to_numpy()[some] for name in ("copy_start_ns", "copy_end_ns"))
-        return IntervalSet(start, end)
-
     @property
     def asker(self) -> str | None:
         """The op that copies of its own accord for over half of the time the host is blocked; None without one."""

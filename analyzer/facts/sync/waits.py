@@ -25,7 +25,8 @@ from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.arrays import BoolArray, Int64Array
-from analyzer.spans.grouping import chosen, running_sums_by
+from analyzer.spans.columns import present
+from analyzer.spans.grouping import chosen, numbered, running_sums_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching, texts
 from traces.trace import Trace
@@ -90,7 +91,9 @@ class Waits(msgspec.Struct, frozen=True):
             reasons: Of the calls.
             outside: Time of the host; calls that begin inside do not count.
         """
-        return self.copying & self.of(*reasons).copying(outside)
+        asked, start, end = (self.calls[name].to_numpy() for name in ("start_ns", "copy_start_ns", "copy_end_ns"))
+        some = self.asked_by(reasons) & ~outside.contains(asked) & (end > 0)
+        return self.copying & IntervalSet(start[some], end[some])
 
     def asked_by(self, reasons: tuple[str, ...]) -> BoolArray:
         """Which calls have one of some reasons, shape (calls,)."""
@@ -129,16 +132,18 @@ def _in_another(calls: pd.DataFrame, above: Int64Array, rows: Int64Array) -> Boo
         above: The row of what encloses each in the tree of the host's spans, its own where nothing does. Shape (calls,).
         rows: Their own rows, likewise.
     """
-    nested: BoolArray = (above != rows) & np.isin(above, rows)
-    handed_on = np.zeros(len(calls), dtype=np.bool_)
-    numbered = calls["correlation"].notna().to_numpy()
-    groups = calls[numbered].groupby("correlation", sort=False)
-    first_start, last_end = groups["start_ns"].transform("min"), groups["end_ns"].transform("max")
-    longest = groups["dur_ns"].transform("max")
+    found: BoolArray = (above != rows) & np.isin(above, rows)
+    known = present(calls["correlation"])
+    work, count = numbered(calls["correlation"].to_numpy(np.int64, na_value=0)[known])
+    start, end, dur = (calls[name].to_numpy()[known] for name in ("start_ns", "end_ns", "dur_ns"))
+    first_start, last_end, longest = (np.zeros(count, dtype=np.int64) for _ in range(3))
+    first_start[work] = start
+    np.minimum.at(first_start, work, start)
+    np.maximum.at(last_end, work, end)
+    np.maximum.at(longest, work, dur)
     # One of them spans the others.
-    spanned = (longest == last_end - first_start).to_numpy() & (calls[numbered]["dur_ns"] < longest).to_numpy()
-    handed_on[numbered] = spanned
-    return nested | handed_on
+    found[known] |= (longest == last_end - first_start)[work] & (dur < longest[work])
+    return found
 
 
 def _described(
