@@ -143,14 +143,14 @@ class IntervalSet:
             return other.clip(int(self.start_ns[0]), int(self.end_ns[0]))
         few, many = (self, other) if len(self) < len(other) else (other, self)
         # Two parts never touch: where one ends, one of the two sets has a gap.
-        touched = np.searchsorted(many.start_ns, few.end_ns[-1]) - np.searchsorted(many.end_ns, few.start_ns[0])
+        touched = many.start_ns.searchsorted(few.end_ns[-1]) - many.end_ns.searchsorted(few.start_ns[0])
         start, end = (np.empty(len(few) + max(int(touched), 0), dtype=np.int64) for _ in range(2))
         parts = 0
         for some in pieces(len(few)):
             begins, ends = few.start_ns[some], few.end_ns[some]
             # For each of the few, the run of the many that touch it.
-            low = np.searchsorted(many.end_ns, begins, side="right")
-            high = np.searchsorted(many.start_ns, ends, side="left")
+            low = many.end_ns.searchsorted(begins, side="right")
+            high = many.start_ns.searchsorted(ends, side="left")
             count = np.maximum(high - low, 0)
             mine = np.repeat(np.arange(len(begins)), count)
             theirs = np.arange(len(mine))
@@ -171,7 +171,7 @@ class IntervalSet:
             return self & other.complement(low, high)
         # In stretches that begin with an interval of the larger set: there no part that is left goes on from the one before.
         edges = [low, *inner[(inner > low) & (inner < high)].tolist(), high]
-        touched = np.searchsorted(other.start_ns, high) - np.searchsorted(other.end_ns, low)
+        touched = other.start_ns.searchsorted(high) - other.end_ns.searchsorted(low)
         start, end = (np.empty(len(self) + max(int(touched), 0), dtype=np.int64) for _ in range(2))
         parts = 0
         for begin, stop in pairwise(edges):
@@ -200,8 +200,8 @@ class IntervalSet:
         """The part inside `[start_ns, end_ns)`."""
         if end_ns <= start_ns:
             return IntervalSet()
-        first = int(np.searchsorted(self.end_ns, start_ns, side="right"))
-        last = max(first, int(np.searchsorted(self.start_ns, end_ns, side="left")))
+        first = int(self.end_ns.searchsorted(start_ns, side="right"))
+        last = max(first, int(self.start_ns.searchsorted(end_ns, side="left")))
         if last - first == len(self) and (not self or (start_ns <= self.start_ns[0] and self.end_ns[-1] <= end_ns)):
             return self
         return self._normal(
@@ -212,7 +212,7 @@ class IntervalSet:
         """The intervals that share some time with another set, each whole."""
         if not self or not other:
             return EMPTY
-        following = np.searchsorted(other.end_ns, self.start_ns, side="right")
+        following = other.end_ns.searchsorted(self.start_ns, side="right")
         some = following < len(other)
         some[some] = other.start_ns[following[some]] < self.end_ns[some]
         return self._normal(self.start_ns[some], self.end_ns[some])
@@ -257,7 +257,7 @@ class IntervalSet:
             return np.zeros(len(at), dtype=bool)
         if len(self) == 1:
             return np.asarray((at >= self.start_ns[0]) & (at < self.end_ns[0]), dtype=np.bool_)
-        index = np.searchsorted(self.start_ns, at, side="right") - 1
+        index = self.start_ns.searchsorted(at, side="right") - 1
         inside: npt.NDArray[np.bool_] = (index >= 0) & (at < self.end_ns[np.maximum(index, 0)])
         return inside
 
@@ -271,7 +271,7 @@ class IntervalSet:
         if len(self) == 1:
             inside: Int64Array = np.minimum(np.maximum(at_ns, self.start_ns[0]), self.end_ns[0]) - self.start_ns[0]
             return inside
-        index = np.searchsorted(self.start_ns, at_ns, side="right") - 1
+        index = self.start_ns.searchsorted(at_ns, side="right") - 1
         early = index < 0
         index[early] = 0
         # Up to the end of the interval that began last, less what of that is still to come.

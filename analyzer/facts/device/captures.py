@@ -32,17 +32,18 @@ def capturing_calls(trace: Trace) -> BoolArray:
     Graphs do not pay where replays come between the captures, at most two to each, all through the recording.
     """
     calls = trace.runtime
-    found = matching(calls["name"], _CAPTURES.match)
-    made = matching(calls["name"], _ENDS.match)
     start = calls["start_ns"].to_numpy()
+    at = np.sort(start[matching(calls["name"], _ENDS.match)])
+    if len(at) < _MIN_CAPTURES:
+        return np.zeros(len(calls), dtype=bool)
     replayed = np.sort(start[is_any(calls["kind"], "graph_launch")])
-    at = np.sort(start[made])
-    if len(at) < _MIN_CAPTURES or not len(at) <= len(replayed) + 1 <= _REPLAYS * len(at) + 1:
+    if not len(at) <= len(replayed) + 1 <= _REPLAYS * len(at) + 1:
         return np.zeros(len(calls), dtype=bool)
     between = np.diff(np.searchsorted(replayed, at)) > 0
     part = np.clip(((at - at[0]) * _PARTS) // max(int(replayed[-1] - at[0]), 1), 0, _PARTS - 1)
     throughout = len(np.unique(part)) > min(len(at), _PARTS) / 2
-    return found if throughout and between.mean() > 0.5 else np.zeros(len(calls), dtype=bool)
+    pays = not throughout or between.mean() <= 0.5
+    return np.zeros(len(calls), dtype=bool) if pays else matching(calls["name"], _CAPTURES.match)
 
 
 def captured_launches(trace: Trace) -> BoolArray:

@@ -82,6 +82,13 @@ def _ids(frame: pd.DataFrame) -> tuple[Int64Array, BoolArray]:
     return ids.to_numpy(dtype=np.int64, na_value=0), present(ids)
 
 
+def repeats_correlation(work: pd.DataFrame) -> BoolArray:
+    """Whose External id is the correlation once more, and says nothing; shape (rows,)."""
+    ids, known = _ids(work)
+    external = work["external_id"]
+    return known & present(external) & (external.to_numpy(dtype=np.int64, na_value=0) == ids)
+
+
 def from_source(work: pd.DataFrame, source: str) -> BoolArray:
     """Which rows of device work come from `kernels`, or from `copies`; shape (rows,)."""
     return is_any(work["source"], source)

@@ -46,7 +46,9 @@ def attention(host: HostFacts, kernels: Kernels) -> Attention:
     tree, found = host.ops, kernels
     kinds = np.zeros(len(tree.ops), dtype=np.int64)
     for code, names in ((1, _SOFTMAX), (2, _SOFTMAX_BACKWARD), (3, _PRODUCTS), (4, _BREAKS)):
-        kinds[tree.outermost(tree.named(names.__contains__))] = code
+        wanted = tree.named(names.__contains__)
+        if wanted.any():
+            kinds[tree.outermost(wanted)] = code
     rows = np.flatnonzero(kinds)
     rows = rows[np.lexsort((tree.ops["start_ns"].to_numpy()[rows], tree.ops["thread"].to_numpy()[rows]))]
     softmax, products = np.zeros(len(kinds), dtype=bool), np.zeros(len(kinds), dtype=bool)

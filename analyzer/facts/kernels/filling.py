@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from analyzer.facts.kernels.find import Kernels
 from analyzer.spans.arrays import Int64Array
+from analyzer.spans.grouping import distinct
 from analyzer.spans.intervals import IntervalSet
 
 # Blocks per multiprocessor are added up in millionths: sums of floats would leave remainders.
@@ -59,7 +60,9 @@ def filling(kernels: Kernels) -> Filling:
     blocks = frame["blocks_per_sm"].to_numpy()
     stated = ~np.isnan(blocks)
     weight = np.where(stated, np.rint(np.clip(np.nan_to_num(blocks), 0, 1) * _MILLION), 0).astype(np.int64)
-    edges, place = np.unique(np.concatenate([start, end]), return_inverse=True)
+    ends = np.concatenate([start, end])
+    edges = distinct(ends)
+    place = np.searchsorted(edges, ends)
     computing = (~frame["collective"].to_numpy(dtype=bool)).astype(np.int64)
     running = (_sums(place, values, len(edges)) for values in (weight, (~stated).astype(np.int64), computing))
     filled, without, computes = running

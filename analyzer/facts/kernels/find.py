@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyzer.facts.device.launches import LaunchCalls, calls_of
+from analyzer.facts.device.launches import LaunchCalls, calls_of, repeats_correlation
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.grids import blocks_per_sm
@@ -265,12 +265,11 @@ def _ops_of(trace: Trace, host: HostFacts, frame: pd.DataFrame, launch: LaunchCa
     result = np.full(len(frame), NONE, dtype=np.int64)
     known = launch.known
     result[known] = host.ops.enclosing(launch.thread[known], launch.start_ns[known])
-    stated = present(frame["external_id"])
-    external, correlation = (frame[name].to_numpy(np.int64, na_value=0) for name in ("external_id", "correlation"))
-    repeated = stated & present(frame["correlation"]) & (external == correlation)
-    missing = (result == NONE) & stated & ~repeated
+    repeated = repeats_correlation(frame)
+    missing = (result == NONE) & present(frame["external_id"]) & ~repeated
     if missing.any() and repeated.mean() <= _BROKEN_IDS:
-        result[missing] = _only_with(trace.ops["external_id"], external[missing])
+        wanted = frame["external_id"].to_numpy(dtype=np.int64, na_value=0)[missing]
+        result[missing] = _only_with(trace.ops["external_id"], wanted)
     return result
 
 

@@ -92,9 +92,14 @@ def fusion(trace: Trace, kernels: Kernels, steps: Steps) -> Fusion:
 def _elements(trace: Trace, kernels: Kernels) -> Int64Array:
     """Elements of the first tensor of each kernel's op; -1 where shapes are unknown. Decoded once per distinct shape."""
     dims = trace.ops["input_dims"]
-    known = np.array([*map(_first_size, distinct_texts(dims)), NONE], dtype=np.int64)
-    by_op = np.append(known[codes_of(dims)], NONE)
-    result: Int64Array = by_op[kernels.frame["op"].to_numpy()]
+    code = np.append(codes_of(dims), NONE)[kernels.frame["op"].to_numpy()]
+    # Most ops are not the innermost around any kernel: their shapes are not looked at.
+    asked, texts = np.zeros(len(dims.cat.categories) + 1, dtype=np.bool_), [*distinct_texts(dims), ""]
+    asked[code] = True
+    known = np.full(len(asked), NONE)
+    for one in np.flatnonzero(asked[:-1]).tolist():
+        known[one] = _first_size(texts[one])
+    result: Int64Array = known[code]
     return result
 
 

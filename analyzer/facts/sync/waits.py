@@ -29,6 +29,7 @@ from analyzer.spans.columns import present
 from analyzer.spans.grouping import chosen, numbered, running_sums_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching, texts
+from traces.fixed_frame import fixed
 from traces.trace import Trace
 
 # Reading one value: `.item()`, `float(t)`, `if t:`, `torch.equal`.
@@ -108,7 +109,7 @@ def waits(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, time
     calls = host.threads.calls
     blocking = np.flatnonzero(calls["blocking"].to_numpy(dtype=bool))
     rows = np.arange(len(tree.frame))[tree.sources["runtime"]][blocking]
-    outermost = ~_in_another(calls.iloc[blocking], tree.parent[rows], rows)
+    outermost = ~_in_another(calls, blocking, tree.parent[rows], rows)
     rows, blocking = rows[outermost], blocking[outermost]
     frame = _described(trace, device, host, tree, rows, blocking)
     frame["reason"] = _reasons(trace, host, tree, rows, blocking, frame)
@@ -121,21 +122,23 @@ def waits(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, time
     frame["step"] = used["number"].to_numpy()[step] if len(used) else step
     inside = step >= 0
     copying, frame = time.waterfall.owned("copy"), frame[inside].reset_index(drop=True)
-    return Waits(frame, sync, time.idle, copying, until[inside], steps.window)
+    return Waits(fixed(frame), sync, time.idle, copying, until[inside], steps.window)
 
 
-def _in_another(calls: pd.DataFrame, above: Int64Array, rows: Int64Array) -> BoolArray:
+def _in_another(calls: pd.DataFrame, blocking: Int64Array, above: Int64Array, rows: Int64Array) -> BoolArray:
     """Waiting calls by which a runtime does what another one asks for: inside it, or meanwhile on a thread of its own (MTIA).
 
     Args:
-        calls: The waiting calls.
-        above: The row of what encloses each in the tree of the host's spans, its own where nothing does. Shape (calls,).
+        calls: All calls.
+        blocking: Rows of the waiting ones.
+        above: The row of what encloses each in the tree of the host's spans, its own where nothing does. Shape (waiting calls,).
         rows: Their own rows, likewise.
     """
     found: BoolArray = (above != rows) & np.isin(above, rows)
-    known = present(calls["correlation"])
-    work, count = numbered(calls["correlation"].to_numpy(np.int64, na_value=0)[known])
-    start, end, dur = (calls[name].to_numpy()[known] for name in ("start_ns", "end_ns", "dur_ns"))
+    known = present(calls["correlation"])[blocking]
+    stating = blocking[known]
+    work, count = numbered(calls["correlation"].to_numpy(np.int64, na_value=0)[stating])
+    start, end, dur = (calls[name].to_numpy()[stating] for name in ("start_ns", "end_ns", "dur_ns"))
     first_start, last_end, longest = (np.zeros(count, dtype=np.int64) for _ in range(3))
     first_start[work] = start
     np.minimum.at(first_start, work, start)
@@ -213,9 +216,10 @@ def _reasons(
 
 def anomaly_checks(tree: HostTree) -> BoolArray:
     """NaN checks directly below a node of the backward pass: where anomaly mode puts them, and nothing else does."""
-    node = tree.matching(BACKWARD_NODE)
-    child = tree.parent != np.arange(len(tree.parent))
-    found: BoolArray = tree.matching(ANOMALY_CHECK) & child & node[tree.parent]
+    found = tree.matching(ANOMALY_CHECK)
+    rows = np.flatnonzero(found)
+    above = tree.parent[rows]
+    found[rows] = (above != rows) & tree.matching(BACKWARD_NODE)[above]
     return found
 
 

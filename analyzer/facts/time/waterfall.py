@@ -16,7 +16,7 @@ from analyzer.cause_names import CAUSES
 from analyzer.facts.device.activity import DeviceActivity
 from analyzer.facts.host.threads import HostActivity
 from analyzer.spans.arrays import Int64Array
-from analyzer.spans.grouping import chosen, rows_by
+from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
@@ -121,7 +121,9 @@ def device_waterfall(
         divider.take("input", gaps.unknown & host.during("input", main))
     divider.take("unexplained", gaps.unknown)
     parts = {thread: divider.within(part) for thread, part in gaps.by_thread.items()}
-    others = chosen(launched, launched["device"].to_numpy() != activity.device)
+    elsewhere = np.flatnonzero(launched["device"].to_numpy() != activity.device)
+    launching = rows_by(launched["launch_thread"].to_numpy()[elsewhere])
+    others = {thread: IntervalSet.of_rows(launched, elsewhere[rows]) for thread, rows in launching.items()}
     for thread, part in parts.items():
         if thread != main:
             _divide_by_thread(part, host, thread, refilled, others)
@@ -138,7 +140,7 @@ def _divide_by_thread(
     host: HostActivity,
     thread: int,
     refilled: Int64Array,
-    others: pd.DataFrame,
+    others: dict[int, IntervalSet],
 ) -> None:
     """Books what one thread is doing, first match wins.
 
@@ -147,15 +149,14 @@ def _divide_by_thread(
         host: Host activity.
         thread: The thread.
         refilled: When the device has work again, sorted; see `_refilled`.
-        others: What threads launched on other devices.
+        others: What each thread launched on other devices.
     """
     during: Callable[[str], IntervalSet] = lambda what: host.during(what, thread)  # noqa: E731
     _take_collections(divider, host, thread)
     divider.take("input", during("input"))
     divider.take("allocator", during("allocator"))
     # A thread that waits for what it launched on another device: this one has its turn when that is done, whoever waits for it.
-    mine = others["launch_thread"].to_numpy() == thread
-    divider.take("device_wait", during("blocking") & IntervalSet.of_rows(others, mine))
+    divider.take("device_wait", during("blocking") & others.get(thread, EMPTY))
     divider.take("sync", during("blocking"))
     # The run-ahead a wait destroyed: after it the host must issue again what it could have issued before. Only slices in which
     # the thread works for the device count, not what it does on its own account: Python, or ops that compute on the host.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.cause_names import IDLE_CAUSES
-from analyzer.facts.device.launches import from_source
+from analyzer.facts.device.launches import from_source, repeats_correlation
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.steps.find import Steps
@@ -23,7 +23,7 @@ def check(trace: Trace, device: DeviceFacts, steps: Steps) -> Iterator[Symptom]:
     total = len(kernels)
     if total < _MIN_KERNELS or Capability.HOST_OPS not in trace.capabilities:
         return
-    same = int((kernels["external_id"] == kernels["correlation"]).fillna(False).sum())
+    same = int(repeats_correlation(kernels).sum())
     if same > total / 2:
         yield Symptom(
             "PG007",
@@ -35,9 +35,9 @@ def check(trace: Trace, device: DeviceFacts, steps: Steps) -> Iterator[Symptom]:
         )
     # What the step before the first one launched runs before the steps begin: nobody asks where it comes from.
     since = int(steps.frame["start_ns"].min())
-    total = int((kernels["start_ns"] >= since).sum())
-    launched = device.launched[from_source(device.launched, "kernels")]
-    unlinked = total - int((launched["start_ns"] >= since).sum())
+    total = int((kernels["start_ns"].to_numpy() >= since).sum())
+    launched = device.launched["start_ns"].to_numpy()[from_source(device.launched, "kernels")]
+    unlinked = total - int((launched >= since).sum())
     if total >= _MIN_KERNELS and unlinked / total > _UNLINKED:
         yield Symptom(
             "PG007",
