@@ -44,7 +44,7 @@ class IntervalSet:
             return
         keep = end > start
         if not keep.all():
-            start, end = start[keep], end[keep]
+            start, end = start.compress(keep), end.compress(keep)
         if len(start) > 1:
             if (start[1:] < start[:-1]).any():
                 # Each by itself: as many ends lie before a gap as starts, so that none need know whose it is.
@@ -85,7 +85,11 @@ class IntervalSet:
             rows: Which of its rows: a mask, or positions; None for all.
         """
         start, end = frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy()
-        return cls(start, end) if rows is None else cls(start[rows], end[rows])
+        if rows is None:
+            return cls(start, end)
+        # A third of the time that a mask takes as an index.
+        some = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        return cls(start.take(some), end.take(some))
 
     @classmethod
     def union(cls, parts: Iterable[IntervalSet]) -> IntervalSet:
@@ -288,7 +292,7 @@ def _merged(start: Int64Array, end: Int64Array) -> tuple[Int64Array, Int64Array]
     # A new interval begins where the start lies past everything seen so far.
     apart = np.ones(len(start) + 1, dtype=np.bool_)
     np.greater(start[1:], end[:-1], out=apart[1:-1])
-    return start[apart[:-1]], end[apart[1:]]
+    return start.compress(apart[:-1]), end.compress(apart[1:])
 
 
 EMPTY = IntervalSet()

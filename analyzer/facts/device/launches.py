@@ -86,7 +86,8 @@ def repeats_correlation(work: pd.DataFrame) -> BoolArray:
     """Whose External id is the correlation once more, and says nothing; shape (rows,)."""
     ids, known = _ids(work)
     external = work["external_id"]
-    return known & present(external) & (external.to_numpy(dtype=np.int64, na_value=0) == ids)
+    found: BoolArray = known & present(external) & (external.to_numpy(dtype=np.int64, na_value=0) == ids)
+    return found
 
 
 def from_source(work: pd.DataFrame, source: str) -> BoolArray:

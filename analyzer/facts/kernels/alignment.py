@@ -5,14 +5,15 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from analyzer.facts.host.ops import pick, pick_row
+from analyzer.facts.host.ops import pick_row
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.find import Kernels
-from analyzer.facts.kernels.precision import first_tensor_type, tensor_dims
-from analyzer.spans.arrays import BoolArray
+from analyzer.facts.kernels.precision import ask_types, tensor_dims
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.columns import present
 from analyzer.spans.grouping import distinct_columns
-from analyzer.spans.labels import codes_of, distinct_texts, matching
+from analyzer.spans.labels import codes_of, distinct_texts
+from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
 
 # Position of the two matrices among the arguments.
@@ -52,12 +53,9 @@ def alignment(trace: Trace, host: HostFacts, kernels: Kernels) -> Alignment:
     stated = found.frame["alignment"]
     by_name = products & (stated <= _POOR_ALIGNMENT).fillna(False).to_numpy(dtype=bool)
     op = pick_row(host.ops.nearest(host.ops.named(_PRODUCTS.__contains__)), found.frame["op"].to_numpy())
-    ops = trace.ops
-    typed = pick(matching(ops["input_types"], lambda text: first_tensor_type(text) is not None), op)
-    short = pick(matching(ops["input_types"], lambda text: first_tensor_type(text) in _SHORT_TYPES), op)
-    depth, width = _sizes(trace, host)
-    misshaped = np.append((depth % WIDTH != 0) | (width % WIDTH != 0), False)[op]
-    by_shape = found.is_family("gemm") & short & misshaped
+    typed, short = ask_types(trace.ops["input_types"], op, bool, lambda kinds: kinds and kinds[0] in _SHORT_TYPES)
+    depth, width = _sizes(trace, op)
+    by_shape = found.is_family("gemm") & short & ((depth % WIDTH != 0) | (width % WIDTH != 0))
     total = found.time_ns(products)
     return Alignment(
         by_name=by_name,
@@ -65,25 +63,24 @@ def alignment(trace: Trace, host: HostFacts, kernels: Kernels) -> Alignment:
         products=products,
         named=found.time_ns(products & present(stated)) / total if total else 0.0,
         shaped=found.time_ns(products & typed) / total if total else 0.0,
-        sizes=_offenders(kernels, by_name | by_shape, np.append(depth, 0)[op], np.append(width, 0)[op]),
+        sizes=_offenders(kernels, by_name | by_shape, depth, width),
     )
 
 
-def _sizes(
-    trace: Trace,
-    host: HostFacts,
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """K and N of each op that is a matrix product, 0 for every other; decoded once per distinct pair of name and shapes."""
-    ops = trace.ops
-    name, shape = (codes_of(ops[column]) for column in ("name", "input_dims"))
-    depth, width = np.zeros(len(ops), dtype=np.int64), np.zeros(len(ops), dtype=np.int64)
-    rows = np.flatnonzero(host.ops.named(_PRODUCTS.__contains__) & (shape >= 0))
-    if len(rows):
-        pairs, place = distinct_columns(np.stack([name[rows], shape[rows]]).astype(np.int64))
-        names, shapes = distinct_texts(ops["name"]), distinct_texts(ops["input_dims"])
-        known = np.array([_depth_and_width(names[one], shapes[other]) for one, other in pairs.T.tolist()])
-        depth[rows], width[rows] = known[place].T
-    return depth, width
+def _sizes(trace: Trace, op: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """K and N of some matrix products, 0 of one without an op; decoded once per distinct pair of name and shapes. Shape of `op`."""
+    columns = [trace.ops[name] for name in ("name", "input_dims")]
+    codes = np.stack([np.append(codes_of(column), NONE)[op] for column in columns]).astype(np.int64)
+    known = (codes != NONE).all(axis=0)
+    pairs, place = distinct_columns(codes[:, known])
+    names, shapes = (distinct_texts(column) for column in columns)
+    found = np.zeros((2, len(op)), dtype=np.int64)
+    if known.any():
+        sizes = np.array(
+            [_depth_and_width(names[one], shapes[other]) for one, other in pairs.T.tolist()], dtype=np.int64
+        )
+        found[:, known] = sizes[place].T
+    return found[0], found[1]
 
 
 def _depth_and_width(name: str, dims: str) -> tuple[int, int]:
@@ -96,8 +93,8 @@ def _depth_and_width(name: str, dims: str) -> tuple[int, int]:
 def _offenders(
     kernels: Kernels,
     rows: BoolArray,
-    depth: np.ndarray[tuple[int], np.dtype[np.int64]],
-    width: np.ndarray[tuple[int], np.dtype[np.int64]],
+    depth: Int64Array,
+    width: Int64Array,
 ) -> tuple[tuple[int, int, int], ...]:
     rows = rows & (depth > 0)
     pairs, place = distinct_columns(np.stack([depth[rows], width[rows]]))

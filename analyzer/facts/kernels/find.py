@@ -69,8 +69,7 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
         Args:
             rows: Which kernels, shape (kernels,).
         """
-        start, end = self.frame["start_ns"].to_numpy(), self.frame["end_ns"].to_numpy()
-        return IntervalSet(start[rows], end[rows]) & self.window
+        return IntervalSet.of_rows(self.frame, rows) & self.window
 
     def time_ns(self, rows: BoolArray) -> int:
         """Device time of the given kernels, overlapping ones counted once."""

@@ -86,7 +86,14 @@ def graph_paths(trace: Trace, device: DeviceFacts, named: Kernels) -> GraphPaths
     ends = trace.graph_edges
     main = device.main.device if device.main else NONE
     ends = chosen(ends, ends["device"].to_numpy() == main)
-    nodes = _nodes(device, depending=len(ends) > 0)
+    if not len(ends):
+        # Each node would be looked at for nothing.
+        none, times = np.full(len(named.frame), NONE), np.empty(0, dtype=np.int64)
+        return GraphPaths(
+            replays=0, known=0, node=thrifty(narrow(none)), dur_ns=named.frame["dur_ns"].to_numpy(), critical=named.none,
+            replay=times, end_ns=times, awaited=(),
+        )  # fmt: skip
+    nodes = _nodes(device)
     found = edges(ends, nodes)
     replay = nodes["replay"].to_numpy(dtype=np.int64)
     awaited = _awaited(nodes, found)
@@ -110,10 +117,10 @@ def graph_paths(trace: Trace, device: DeviceFacts, named: Kernels) -> GraphPaths
     )  # fmt: skip
 
 
-def _nodes(device: DeviceFacts, *, depending: bool) -> pd.DataFrame:
-    """Work of launched graphs, by replay and start; none where no dependency is recorded: each would be looked at for nothing."""
+def _nodes(device: DeviceFacts) -> pd.DataFrame:
+    """Work of launched graphs, by replay and start."""
     launched = device.launched
-    mine = is_any(launched["launch_kind"], "graph_launch") & depending
+    mine = is_any(launched["launch_kind"], "graph_launch")
     mine &= launched["device"].to_numpy() == (device.main.device if device.main else NONE)
     nodes = launched[mine]
     replay = np.unique(nodes["launch_row"].to_numpy(), return_inverse=True)[1].reshape(-1)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import numpy as np
+import pandas as pd
 
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.ops import pick, pick_row
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.names import EIGHT_BITS, MATRIX_FAMILIES, SHORT_FORMATS
-from analyzer.spans.arrays import BoolArray
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.columns import present
-from analyzer.spans.labels import distinct_texts, matching
+from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
 
@@ -79,9 +82,9 @@ def matrix_work(
     matrix = found.is_family(*MATRIX_FAMILIES) & ~candidates
     op = pick_row(host.ops.nearest(_named(host, MATRIX_OP)), found.frame["op"].to_numpy())
     types = trace.ops["input_types"]
-    typed = pick(matching(types, lambda text: first_tensor_type(text) is not None), op)
-    as_float = pick(matching(types, lambda text: first_tensor_type(text) == "float"), op)
-    as_short = pick(matching(types, lambda text: _SHORT_TYPE.match(first_tensor_type(text) or "") is not None), op)
+    typed, as_float, as_short = ask_types(
+        types, op, bool, lambda kinds: kinds[:1] == ["float"], lambda kinds: kinds and _SHORT_TYPE.match(kinds[0])
+    )
     attention = found.is_family("attention")
     # An op given 16 bits multiplies in them, whatever its kernel is called.
     fast = matrix & (found.on_tensor_cores() | found.is_format("tf32", *SHORT_FORMATS) | (typed & as_short))
@@ -117,6 +120,21 @@ def matrix_work(
 def first_tensor_type(types: str) -> str | None:
     """The type of an op's first tensor argument, as the profiler writes it; None where there is none."""
     return next((kind for kind in decoded_list(types) if isinstance(kind, str) and kind not in _SCALARS), None)
+
+
+def ask_types(
+    types: pd.Series[Any], rows: Int64Array, *questions: Callable[[list[str]], object]
+) -> tuple[BoolArray, ...]:
+    """What each question says of the types of tensors among the inputs of some ops; no of one without an op. Shape of `rows`.
+
+    Args:
+        types: `input_types` of all ops.
+        rows: Rows of ops; -1 for none.
+        questions: Asked once per distinct text.
+    """
+    kinds = [_tensor_types(text) for text in distinct_texts(types)]
+    code = np.append(codes_of(types), NONE)[rows]
+    return tuple(np.array([*(bool(ask(one)) for one in kinds), False])[code] for ask in questions)
 
 
 def decoded_list(text: str) -> list[object]:
@@ -177,8 +195,7 @@ def casts(trace: Trace, host: HostFacts, kernels: Kernels) -> Casts:
     at = found.frame["op"].to_numpy()
     below = host.ops.nearest(_named(host, _CAST_OP)) != NONE
     types = trace.ops["input_types"]
-    typed = pick(matching(types, lambda text: len(_tensor_types(text)) > 1), at)
-    mixed = pick(matching(types, lambda text: _converts(_tensor_types(text))), at)
+    typed, mixed = ask_types(types, at, lambda kinds: len(kinds) > 1, _converts)
     copies = found.is_family("copy", "elementwise") & pick(below, at)
     named = found.is_family("copy") & found.frame["cast"].to_numpy() & pick(below, at)
     rows = np.where(typed, copies & mixed, named) & ~found.frame["in_optimizer"].to_numpy()
@@ -201,7 +218,7 @@ def double_kernels(trace: Trace, kernels: Kernels) -> tuple[BoolArray, bool]:
     found = kernels
     at = found.frame["op"].to_numpy()
     types = trace.ops["input_types"]
-    doubles = pick(matching(types, lambda text: first_tensor_type(text) == "double"), at)
+    (doubles,) = ask_types(types, at, lambda kinds: kinds[:1] == ["double"])
     named = found.is_format("fp64")
     rows = named | (doubles & ~present(found.frame["number_format"]))
     return rows, found.time_ns(rows & doubles) * 2 > found.time_ns(rows)

@@ -54,17 +54,17 @@ def recomputation(host: HostFacts, kernels: Kernels, steps: Steps, *, on_device:
     tree = host.ops
     ops = tree.ops
     node = tree.named(is_backward_node)
-    inside = (tree.nearest(node) != NONE) & ~node
+    nearest = tree.nearest(node)
+    inside = (nearest != NONE) & ~node
     recorded = inside & present(ops["sequence"])
     forward = inside & tree.named(FORWARD.__contains__)
     # The node whose pass computes again: the nearest one around a recorded forward op.
-    nearest = tree.nearest(node)
     again = np.zeros(len(node), dtype=bool)
     again[nearest[forward & recorded]] = True
     seeds = recorded & pick_row(again.astype(np.int64), nearest).astype(bool)
-    mine = tree.nearest(seeds) != NONE
+    seed = tree.nearest(seeds)
     # Gradients of what was computed again, taken inside the same node, are gradients.
-    mine &= ~_below_inner_node(tree.nearest(node), tree.nearest(seeds), tree.depth)
+    mine = (seed != NONE) & ~_below_inner_node(nearest, seed, tree.depth)
     unclear = bool((forward & ~mine & ~recorded).any())
     if on_device:
         owner = kernels.frame["op"].to_numpy()
