@@ -99,10 +99,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if quiet is not None:
         yield quiet
         return
-    line = facts.model.optimizer_line
+    line, saving = facts.model.optimizer_line, _saving(facts)
     yield Finding(
-        why=_why(facts),
-        saving=_saving(facts),
+        why=_why(facts, saving.claims.total_ns),
+        saving=saving,
         fix=_fix(facts, work.class_name),
         verify="Record again: `aten::_fused_*` or `aten::_foreach_*` inside the optimizer's span, and a shorter span.",
         steps_seen=facts.steps.count_with(facts.model.optimizing.step_time),
@@ -145,17 +145,18 @@ def _quiet(facts: Facts, limits: Limits) -> Outcome | None:
     return None
 
 
-def _why(facts: Facts) -> str:
+def _why(facts: Facts, idle_ns: int) -> str:
     work = facts.model.optimizing
     takes = duration(facts.steps.per_step(work.update_time.total_ns))
     each = f"{work.class_name}.step updates {count(work.parameters, 'parameter')} one by one"
     if facts.device.main is None:
         ratio = share(facts.steps.ratio(work.update_time.total_ns))
         return f"{each} ({work.ops_per_parameter:.0f} ops each), which takes {takes} of {facts.steps.each} ({ratio})."
-    idle = _saving(facts).claims.total_ns
     launched = f"{facts.steps.per_step(work.launches):,.0f} launches and " if work.launches else ""
-    idles = f"for {duration(facts.steps.per_step(idle))} of which ({share(facts.steps.ratio(idle))}) the GPU idles"
-    if not idle:
+    idles = (
+        f"for {duration(facts.steps.per_step(idle_ns))} of which ({share(facts.steps.ratio(idle_ns))}) the GPU idles"
+    )
+    if not idle_ns:
         idles = "for none of which the GPU idles"
     return f"{each}: {launched}{takes} on the host in {facts.steps.each}, {idles}."
 

@@ -13,10 +13,9 @@ from itertools import pairwise
 import msgspec
 import numpy as np
 
-from analyzer.facts.sync.waits import WHOLE_DEVICE, Waits
+from analyzer.facts.sync.waits import Waits
 from analyzer.spans.arrays import Int64Array, cuts
 from analyzer.spans.intervals import EMPTY, IntervalSet
-from analyzer.spans.labels import matching
 
 # A call that returns at once takes a few microseconds; one that lasts longer beside a busy device waits for it.
 _WAITED_NS = 20_000
@@ -124,7 +123,7 @@ def waiting_beside(waits: Waits, host: IntervalSet, main: int | None) -> Waiting
     busy = (end - start - idle.overlap_with(start, end)) >= _WAITED_NS
     since = idle.start_ns[np.maximum(np.searchsorted(idle.start_ns, start, side="right") - 1, 0)] if idle else start
     inside = idle.contains(start)
-    of_all = matching(calls["name"].astype("category"), WHOLE_DEVICE.search) | (calls["copy_end_ns"].to_numpy() > 0)
+    of_all = calls["of_all"].to_numpy() | (calls["copy_end_ns"].to_numpy() > 0)
     mine = (calls["thread"].to_numpy() == main) & ~host.contains(start) & (busy | (inside & of_all))
     had = np.where(inside, start - since - host.overlap_with(np.where(inside, since, start), start), 0)
     return Waiting(start[mine], had[mine])

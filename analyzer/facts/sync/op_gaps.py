@@ -131,10 +131,11 @@ def _within_backward(
         inside: Which of the stretches have both neighbours; n of them.
     """
     ops = trace.ops
-    nodes = matching(ops["name"], re.compile(BACKWARD_NODE).match) & (ops["thread"].to_numpy() != host.main_thread)
-    if not nodes.any():
+    nodes = np.flatnonzero(matching(ops["name"], re.compile(BACKWARD_NODE).match))
+    nodes = nodes[ops["thread"].to_numpy()[nodes] != host.main_thread]
+    if not len(nodes):
         return np.zeros(len(since_ns), dtype=bool)
-    starts, ends = (np.sort(ops[name].to_numpy()[nodes]) for name in ("start_ns", "end_ns"))
+    starts, ends = (np.sort(ops[name].to_numpy()[nodes], kind="stable") for name in ("start_ns", "end_ns"))
     earlier = np.searchsorted(ends, time.start_ns[inside], side="right") - 1
     later = np.searchsorted(starts, time.end_ns[inside], side="left")
     known = (earlier >= 0) & (later < len(starts))

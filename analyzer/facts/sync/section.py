@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.stacks import CodeLine
@@ -61,9 +63,12 @@ class SyncFacts(Section):
             return EMPTY
         waiting = waiting_beside(self.waits, host, self._host.main_thread)
         host = host & (self._steps.host_window | self._steps.window)
-        # What waits although it was launched does not wait for the host.
-        idle = self._time.idle - (self._time.waterfall.owned("device_wait") - self._time.device_waits.starting)
-        return behind(host, idle, waiting)
+        return behind(host, self._waiting_for_host, waiting)
+
+    @cached_property
+    def _waiting_for_host(self) -> IntervalSet:
+        """Device-idle time but that of work which waits although it was launched; asked for with each work of the host."""
+        return self._time.idle - (self._time.waterfall.owned("device_wait") - self._time.device_waits.starting)
 
     def free_ns(self, *reasons: str) -> int:
         """For how long the host stands in the calls that have these reasons while the device works: it loses nothing by that.

@@ -47,7 +47,7 @@ _PLAIN = (
 # What torch's anomaly mode runs directly below every node of the backward pass (torch/csrc/autograd/engine.cpp).
 ANOMALY_CHECK = r"aten::(?:isnan|_is_any_true|any|item|is_nonzero)$"
 # Synchronisations that wait for all of a device's work.
-WHOLE_DEVICE = re.compile(r"(?:Device|Thread|Ctx)Synchronize", re.IGNORECASE)
+_WHOLE_DEVICE = re.compile(r"(?:Device|Thread|Ctx)Synchronize", re.IGNORECASE)
 _UNSCALE = r"aten::_amp_foreach_non_finite_check_and_unscale_"
 # Copies up to this size are single values or handfuls of them, read to be looked at (rules.md SY002).
 SCALAR_BYTES = 64
@@ -60,7 +60,7 @@ class Waits(msgspec.Struct, frozen=True):
         calls: One row per call: name, reason, unit (equal for calls of one op), op (the op that waits, empty for a call of the
             program itself), asker (the outermost op that is more than a copy, empty without one), thread, start_ns, end_ns,
             dur_ns, device_ns, copy_start_ns, copy_end_ns (of the copy it waits for, 0 without one), size_bytes (Int64), pinned
-            (bool), idle_ns (what it owns), step.
+            (bool), of_all (bool: of all of the device's work), idle_ns (what it owns), step.
             `reason` is loader, anomaly, shape, scaler, scalar, copy_out, async_copy, copy_in, profiler, explicit or internal.
         sync: What the cause `sync` owns.
         idle: When the device does nothing.
@@ -179,6 +179,7 @@ def _described(
             "copy_end_ns": np.append(copies["end_ns"].to_numpy(), 0)[copied],
             "size_bytes": copies["size_bytes"].array.take(copied, allow_fill=True),
             "pinned": pick(is_any(copies["host_memory"], "pinned"), copied),
+            "of_all": matching(calls["name"], _WHOLE_DEVICE.search)[blocking],
         },
         copy=False,
     )
@@ -209,7 +210,7 @@ def _reasons(
         ("copy_out", moves_out | beside_out),
         ("copy_in", in_op & np.isin(above, inward_above)),
         ("internal", in_op | ~is_sync),
-        ("profiler", _profilers_own(trace, blocking)),
+        ("profiler", _profilers_own(trace, frame)),
     ]
     return np.select([mask for _, mask in conditions], [name for name, _ in conditions], "explicit").astype(object)
 
@@ -235,12 +236,11 @@ def _found_inf_reads(tree: HostTree, scalar_ops: BoolArray) -> BoolArray:
     return result
 
 
-def _profilers_own(trace: Trace, blocking: Int64Array) -> BoolArray:
+def _profilers_own(trace: Trace, frame: pd.DataFrame) -> BoolArray:
     """Synchronisations of the whole device after which nothing is launched: the profiler stops with one (rules.md SY003)."""
     calls = trace.runtime
-    start = calls["start_ns"].to_numpy()
-    last = int(start[is_any(calls["kind"], "launch", "graph_launch")].max(initial=-1))
-    own: BoolArray = matching(calls["name"], WHOLE_DEVICE.search)[blocking] & (start[blocking] > last)
+    launched = calls["start_ns"].to_numpy()[is_any(calls["kind"], "launch", "graph_launch")]
+    own: BoolArray = frame["of_all"].to_numpy() & (frame["start_ns"].to_numpy() > launched.max(initial=-1))
     return own
 
 
