@@ -54,6 +54,11 @@ class Leftover:
 def _resident_bytes() -> int:
     """Memory of this process; 0 where the system does not say."""
     try:
-        return int(_RESIDENT.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        # Asked after each rule: without a buffer and an object for the file, in half the time.
+        told = os.open(_RESIDENT, os.O_RDONLY)
+        try:
+            return int(os.read(told, 1 << 10).split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        finally:
+            os.close(told)
     except (OSError, ValueError, IndexError):
         return 0

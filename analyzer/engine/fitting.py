@@ -54,7 +54,8 @@ def needs(advice: Advice, versions: Versions, *, on_device: bool) -> tuple[Need,
     """What the code of a fix needs, one version a package: what it takes away from the program needs none."""
     code = _made(advice)
     found: dict[str, Version] = {}
-    for need in _all(code, versions, on_device):
+    # Most advice is in words.
+    for need in _all(code, versions, on_device) if code else ():
         found[need.package] = max(found.get(need.package, need.since), need.since)
     return tuple(Need(package, since) for package, since in found.items())
 

@@ -147,9 +147,7 @@ def _kernel_phases(facts: Facts, device: int, backward: IntervalSet) -> dict[str
 def _draw(layers: list[tuple[str, str, IntervalSet]], start_ns: int, end_ns: int) -> tuple[LaneSpan, ...]:
     """Cuts layers (first one on top) into disjoint spans in order, merging what is too close to tell apart."""
     gap = int((end_ns - start_ns) * _MERGE_RATIO)
-    busy = taken = EMPTY
-    for _, _, whole in layers:
-        busy |= whole.clip(start_ns, end_ns)
+    busy, taken = IntervalSet.union(whole.clip(start_ns, end_ns) for _, _, whole in layers), EMPTY
     found: list[LaneSpan] = []
     for label, cause, whole in layers:
         spans = whole.clip(start_ns - gap, end_ns)

@@ -88,7 +88,8 @@ def after_reads(trace: Trace, host: HostFacts, waits: Waits, time: IntervalSet) 
     if not len(end):
         return EMPTY
     order = np.argsort(end, kind="stable")
-    reads = np.isin(start, waits.of("scalar", "copy_out").frame["start_ns"].to_numpy())[order]
+    reading = waits.calls["start_ns"].to_numpy()[waits.asked_by(("scalar", "copy_out"))]
+    reads = np.isin(start, reading)[order]
     last = np.searchsorted(end[order], time.start_ns, side="right") - 1
     follows = (last >= 0) & reads[np.maximum(last, 0)]
     return IntervalSet(time.start_ns[follows], time.end_ns[follows])
