@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.device.captures import captured_launches
+from analyzer.facts.device.ids import ids_of
 from analyzer.spans.arrays import BoolArray, Int64Array, narrow
-from analyzer.spans.columns import present
 from analyzer.spans.grouping import distinct
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import column, is_any, matching
@@ -58,7 +58,7 @@ def device_work(trace: Trace) -> pd.DataFrame:
             _either(is_any(trace.copies["direction"], "memset"), "memset", "copy"),
         ]
     )
-    ids, known = (np.concatenate(found) for found in zip(*(_ids(part) for part in parts), strict=True))
+    ids, known = (np.concatenate(found) for found in zip(*(ids_of(part) for part in parts), strict=True))
     return FixedFrame(
         {
             # One device, often one stream: in the memory of one number.
@@ -74,20 +74,6 @@ def device_work(trace: Trace) -> pd.DataFrame:
 
 def _either(condition: BoolArray, then: str, otherwise: str) -> Int64Array:
     return np.where(condition, _KINDS.index(then), _KINDS.index(otherwise))
-
-
-def _ids(frame: pd.DataFrame) -> tuple[Int64Array, BoolArray]:
-    """Correlation of each row, 0 where there is none, and where there is one; shape (rows,) both."""
-    ids = frame["correlation"]
-    return ids.to_numpy(dtype=np.int64, na_value=0), present(ids)
-
-
-def repeats_correlation(work: pd.DataFrame) -> BoolArray:
-    """Whose External id is the correlation once more, and says nothing; shape (rows,)."""
-    ids, known = _ids(work)
-    external = work["external_id"]
-    found: BoolArray = known & present(external) & (external.to_numpy(dtype=np.int64, na_value=0) == ids)
-    return found
 
 
 def from_source(work: pd.DataFrame, source: str) -> BoolArray:
@@ -113,7 +99,7 @@ def launches(trace: Trace, work: pd.DataFrame) -> pd.DataFrame:
     """
     calls = trace.runtime
     called_ids, rows = _distinct_calls(calls)
-    ids, _ = _ids(work)
+    ids, _ = ids_of(work)
     place = np.searchsorted(called_ids, ids)
     # No call has the id 0, which stands for none.
     found = np.flatnonzero((np.append(called_ids, 0)[place] == ids) & (ids != 0))
@@ -138,7 +124,7 @@ def launches(trace: Trace, work: pd.DataFrame) -> pd.DataFrame:
 
 def _distinct_calls(calls: pd.DataFrame) -> tuple[Int64Array, Int64Array]:
     """Every id of a call once, in order, and the row of its call; of a reused id the launching call, not the query beside it."""
-    ids, _ = _ids(calls)
+    ids, _ = ids_of(calls)
     order = np.lexsort((is_any(calls["kind"], "other"), ids))
     ids = ids[order]
     first = np.append(True, ids[1:] != ids[:-1])[: len(ids)] & (ids != 0)
@@ -154,11 +140,11 @@ def launches_with_work(trace: Trace, work: pd.DataFrame) -> tuple[Int64Array, Bo
         trace: The trace.
         work: From `device_work`, or `launches`.
     """
-    ids, known = _ids(trace.runtime)
+    ids, known = ids_of(trace.runtime)
     rows = is_any(trace.runtime["kind"], "launch") & known & ~captured_launches(trace)
-    done, stated = _ids(work)
+    done, stated = ids_of(work)
     ids, done = ids[rows], distinct(done[stated])
-    # No id is 0.
+    # No call has the id 0.
     return trace.runtime["start_ns"].to_numpy()[rows], np.append(done, 0)[np.searchsorted(done, ids)] == ids
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyzer.facts.device.launches import LaunchCalls, calls_of, repeats_correlation
+from analyzer.facts.device.ids import repeats_correlation
+from analyzer.facts.device.launches import LaunchCalls, calls_of
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.grids import blocks_per_sm

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.cause_names import IDLE_CAUSES
-from analyzer.facts.device.launches import from_source, repeats_correlation
+from analyzer.facts.device.ids import repeats_correlation
+from analyzer.facts.device.launches import from_source
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.steps.find import Steps
