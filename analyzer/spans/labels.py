@@ -20,22 +20,23 @@ def codes_of(values: pd.Series[Any]) -> npt.NDArray[np.signedinteger[Any]]:
 
 def distinct_texts(values: pd.Series[Any]) -> list[str]:
     """The vocabulary of a categorical column, in the order of its codes."""
-    return [str(text) for text in cast("pd.Categorical", values.array).categories.tolist()]
+    return list(map(str, cast("pd.Categorical", values.array).categories.tolist()))
 
 
 def texts(values: pd.Series[Any]) -> npt.NDArray[np.object_]:
     """The texts of a categorical column; an empty one where there is none. Shape (rows,)."""
     distinct = np.array([*distinct_texts(values), ""], dtype=object)
-    found: npt.NDArray[np.object_] = distinct[codes_of(values)]
+    found: npt.NDArray[np.object_] = distinct.take(codes_of(values))
     return found
 
 
 def matching(values: pd.Series[Any], matches: Callable[[str], object]) -> npt.NDArray[np.bool_]:
     """Rows of a categorical column whose text matches; NA never does. Shape (rows,)."""
-    answers = [bool(matches(text)) for text in distinct_texts(values)]
+    answers = [*map(bool, map(matches, distinct_texts(values))), False]
     if not any(answers):
         return np.zeros(len(values), dtype=np.bool_)
-    found: npt.NDArray[np.bool_] = np.array([*answers, False], dtype=np.bool_)[codes_of(values)]
+    # For codes of few bytes, a third of what indexing takes.
+    found: npt.NDArray[np.bool_] = np.array(answers).take(codes_of(values))
     return found
 
 
@@ -70,7 +71,7 @@ def in_one_vocabulary(parts: Sequence[pd.Series[Any]]) -> tuple[list[npt.NDArray
     codes = []
     for part in parts:
         new = np.array([*(table.setdefault(text, len(table)) for text in distinct_texts(part)), -1], dtype=np.int64)
-        codes.append(new[codes_of(part)])
+        codes.append(new.take(codes_of(part)))
     return codes, list(table)
 
 

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.spans.arrays import Int64Array, RowArray, narrow, narrow_depths, pieces
+from analyzer.spans.arrays import BoolArray, Int64Array, RowArray, narrow, narrow_depths, pieces
 from analyzer.spans.grouping import numbered
 from traces.ordering import outer_first
 
@@ -68,27 +68,29 @@ def _depth(begins: Int64Array, ends: Int64Array) -> RowArray:
     ordered = np.sort(ends)
     depth = np.arange(len(begins))
     for here in pieces(len(begins)):
-        depth[here] -= np.searchsorted(ordered, begins[here], side="right")
+        depth[here] -= _up_to(ordered, begins[here])
     return narrow_depths(depth)
+
+
+def _up_to(ordered: Int64Array, asked: Int64Array) -> Int64Array:
+    """How many of sorted numbers are no larger than each of those asked, sorted as well; merged in a third of a search's time."""
+    first, last = np.searchsorted(ordered, asked[[0, -1]], side="right").tolist()
+    order = np.argsort(np.concatenate([ordered[first:last], asked]), kind="stable")
+    return np.flatnonzero(order >= last - first) - np.arange(-first, len(asked) - first)
 
 
 def _enclosing(depth: RowArray, begins: Int64Array, ends: Int64Array) -> Int64Array:
     """Of sorted spans the place of the one around each, or its own; shape (n,)."""
-    count = len(depth)
-    # By depth, then by time; asked in the same order, which a binary search answers three times as fast.
-    by_level = depth.astype(np.int64)
-    by_level *= count
-    by_level += np.arange(count)
-    by_level.sort()
-    places = np.empty(count, dtype=np.int64)
-    for here in pieces(count):
-        level = by_level[here]
-        above = np.maximum(np.searchsorted(by_level, level - count, side="left") - 1, 0)
-        asked, around = level % count, by_level[above] % count
-        # From one start to the next of a thread the depth grows by one at most: the last one a level up is of the same thread.
-        found = (level >= count) & (ends[around] > begins[asked])
-        places[asked] = np.where(found, around, asked)
-    return places
+    # From one start to the next the depth grows by one at most. Where it does, the span before is the last one a level up, and
+    # stays that for all of its own level until the next such place.
+    by_level = np.argsort(depth, kind="stable")
+    places = np.arange(len(depth))
+    places *= np.append(False, depth[1:] > depth[:-1])[by_level]
+    np.maximum.accumulate(places, out=places)
+    around = np.empty_like(by_level)
+    around[by_level] = by_level[places] - 1
+    del by_level, places
+    return np.where((depth > 0) & (ends[around] > begins), around, np.arange(len(depth)))
 
 
 def own_ns(time_ns: Int64Array, parent: RowArray) -> Int64Array:
@@ -120,6 +122,26 @@ def levels(depth: RowArray) -> list[Int64Array]:
     """Rows by their depth, outermost first: a parent stands in an earlier array than its children."""
     order = np.argsort(depth, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(depth[order])) + 1) if len(order) else []
+
+
+def inner_levels(parent: RowArray, depth: RowArray) -> list[tuple[RowArray, RowArray]]:
+    """Rows that are inside another one, by depth, with the row around each: a parent's answer is known before its children ask."""
+    inner = [narrow(rows[parent[rows] != rows]) for rows in levels(depth)]
+    return [(rows, parent[rows]) for rows in inner if len(rows)]
+
+
+def under(mask: BoolArray, inner: list[tuple[RowArray, RowArray]]) -> BoolArray:
+    """Whether each row is in the mask, or inside one that is; shape (rows,).
+
+    Args:
+        mask: Shape (rows,).
+        inner: From `inner_levels`.
+    """
+    found = mask.copy()
+    if mask.any():
+        for rows, above in inner:
+            found[rows[found.take(above)]] = True
+    return found
 
 
 def _keys(lane: Int64Array, lanes: int, start: Int64Array, end: Int64Array) -> tuple[Int64Array, Int64Array, int]:

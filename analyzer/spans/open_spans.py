@@ -28,8 +28,9 @@ class OpenSpans:
         self._end = end_ns if (end_ns > start_ns).all() else np.maximum(end_ns, start_ns + 1)
         # Outer spans before inner ones that begin with them.
         order = narrow(outer_first_per_thread(thread, start_ns, self._end))
-        lanes, first = np.unique(thread[order], return_index=True)
-        self._rows = dict(zip(lanes.tolist(), np.split(order, first[1:]), strict=True)) if len(order) else {}
+        lanes = thread.take(order)
+        parts = np.split(order, np.flatnonzero(lanes[1:] != lanes[:-1]) + 1) if len(order) else []
+        self._rows = {int(thread[rows[0]]): rows for rows in parts}
         self._start = start_ns
 
     def at(self, thread: Int64Array, at_ns: Int64Array) -> Int64Array:

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from analyzer.spans.arrays import BoolArray, Int64Array, RowArray, narrow
+from analyzer.spans.arrays import BoolArray, Int64Array, RowArray
 from analyzer.spans.labels import matching
-from analyzer.spans.nesting import levels, nest
+from analyzer.spans.nesting import inner_levels, nest, under
 from analyzer.spans.open_spans import NONE, OpenSpans
 
 
@@ -42,14 +42,17 @@ class OpTree:
             return result
         # Level by level, so that a parent's answer is known before its children ask.
         for rows, above in self._levels:
-            found = result[rows]
-            result[rows] = np.where(found == NONE, result[above], found)
+            found = result.take(rows)
+            result[rows] = np.where(found == NONE, result.take(above), found)
         return result
+
+    def under(self, wanted: BoolArray) -> BoolArray:
+        """Whether each op is wanted, or inside one that is. Shape (ops,)."""
+        return under(wanted, self._levels)
 
     def outermost(self, wanted: BoolArray) -> BoolArray:
         """The wanted ops that are not inside another wanted op. Shape (ops,)."""
-        nearest = self.nearest(wanted)
-        alone: BoolArray = (self.parent == np.arange(len(self.parent))) | (nearest[self.parent] == NONE)
+        alone: BoolArray = (self.parent == np.arange(len(self.parent))) | ~self.under(wanted).take(self.parent)
         return wanted & alone
 
     def enclosing(self, thread: Int64Array, at_ns: Int64Array) -> Int64Array:
@@ -67,8 +70,7 @@ class OpTree:
     @cached_property
     def _levels(self) -> list[tuple[RowArray, RowArray]]:
         """Rows that are inside another one, by depth, with the row around each."""
-        inner = [narrow(rows[self.parent[rows] != rows]) for rows in levels(self.depth)]
-        return [(rows, self.parent[rows]) for rows in inner if len(rows)]
+        return inner_levels(self.parent, self.depth)
 
     @cached_property
     def _open(self) -> OpenSpans:
@@ -79,12 +81,12 @@ class OpTree:
 def pick(mask: BoolArray, rows: Int64Array) -> BoolArray:
     """The mask at the given rows; False where there is no row (-1). Shape of `rows`."""
     padded: BoolArray = np.append(mask, False)
-    result: BoolArray = padded[rows]
+    result: BoolArray = padded.take(rows)
     return result
 
 
 def pick_row(values: Int64Array, rows: Int64Array) -> Int64Array:
     """The values, themselves rows, at the given rows; -1 where there is no row. Shape of `rows`."""
     padded: Int64Array = np.append(values, NONE)
-    result: Int64Array = padded[rows]
+    result: Int64Array = padded.take(rows)
     return result

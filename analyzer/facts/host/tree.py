@@ -12,7 +12,7 @@ import pandas as pd
 
 from analyzer.spans.arrays import BoolArray, Int64Array, RowArray, narrow
 from analyzer.spans.labels import constant, is_any, joined, matching
-from analyzer.spans.nesting import levels, nest
+from analyzer.spans.nesting import inner_levels, nest, under
 from traces.fixed_frame import FixedFrame
 from traces.reader.frames.beside import together
 from traces.trace import Trace
@@ -57,8 +57,7 @@ class HostTree(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _levels(self) -> list[tuple[RowArray, RowArray]]:
         """Rows that are inside another one, by depth, with the row around each."""
-        inner = [narrow(rows[self.parent[rows] != rows]) for rows in levels(self.depth)]
-        return [(rows, self.parent[rows]) for rows in inner if len(rows)]
+        return inner_levels(self.parent, self.depth)
 
     def outermost(self, mask: BoolArray, rows: Int64Array | None = None) -> Int64Array:
         """For each row the outermost enclosing span (itself included) in the mask; -1 where there is none.
@@ -74,8 +73,8 @@ class HostTree(msgspec.Struct, frozen=True, dict=True):
             found = np.where(mask, np.arange(len(mask)), -1)
             if mask.any():
                 for level, parents in self._levels:
-                    above = found[parents]
-                    found[level] = np.where(above >= 0, above, found[level])
+                    above = found.take(parents)
+                    found[level] = np.where(above >= 0, above, found.take(level))
             return found
         current = rows
         best = np.where(mask[current], current, -1)
@@ -90,7 +89,7 @@ class HostTree(msgspec.Struct, frozen=True, dict=True):
 
     def under(self, mask: BoolArray, rows: Int64Array | None = None) -> BoolArray:
         """Whether rows (all by default) are inside, or equal to, a span in the mask; shape of `rows`."""
-        return self.outermost(mask, rows) >= 0
+        return under(mask, self._levels) if rows is None else self.outermost(mask, rows) >= 0
 
 
 def host_tree(trace: Trace) -> HostTree:

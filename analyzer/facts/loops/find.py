@@ -185,7 +185,7 @@ def _sequence(steps: Steps, tree: HostTree) -> tuple[Int64Array, Int64Array, Int
     # Only ops of the framework hide their loops; a range, or a function of the user's own, shows the program's.
     hiding = np.array(["::" in name or _BACKWARD_FUNCTION.match(name) is not None for name in names], dtype=bool)
     root = tree.parent == np.arange(len(tree.parent))
-    above_hides = ops[tree.parent] & hiding[codes_of(frame["name"])[tree.parent]] & ~root
+    above_hides = ops.take(tree.parent) & hiding.take(codes_of(frame["name"])).take(tree.parent) & ~root
     start = frame["start_ns"].to_numpy()
     wanted = ops & ~excluded & ~above_hides & steps.host_window.contains(start)
     rows = np.flatnonzero(wanted)

@@ -133,7 +133,7 @@ def _ranges(trace: Trace, host: HostFacts, nodes: BoolArray) -> pd.DataFrame:
         return ranges
     ranges = ranges[["name", *_SPAN]].reset_index(drop=True)
     ops = trace.ops
-    forward = host.ops.nearest(nodes) == NONE
+    forward = ~host.ops.under(nodes)
     if nodes.any():
         forward &= _leaving(ops, forward, nodes)
     tree = SpanTree.of(ranges)

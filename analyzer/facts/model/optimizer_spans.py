@@ -54,7 +54,7 @@ class OptimizerSpans:
     def topmost_ops(self) -> BoolArray:
         """Ops that no other op calls."""
         parent = self.tree.parent
-        topmost: BoolArray = self.ops & (~self.ops[parent] | (parent == np.arange(len(parent))))
+        topmost: BoolArray = self.ops & (~self.ops.take(parent) | (parent == np.arange(len(parent))))
         return topmost
 
     def work_of(self, inside: BoolArray) -> BoolArray:

@@ -72,7 +72,7 @@ def outermost_move(tree: OpTree, inner: Int64Array) -> Int64Array:
     # `aten::to` calls `aten::_to_copy`: step up while the parent is a move as well. torch 1.8 wrote every op twice, in itself.
     for _ in range(2 * len(_MOVES)):
         parent = tree.parent[np.maximum(nearest, 0)]
-        up = (nearest != NONE) & moves[parent]
+        up = (nearest != NONE) & moves.take(parent)
         nearest = np.where(up, parent, nearest)
     result: Int64Array = nearest
     return result
