@@ -22,6 +22,12 @@ _EMBEDDINGS = re.compile(
 _EXPERTS = re.compile(
     r".*(?:(?<![A-Za-z])moe(?![a-z])|MoE|MOE|(?i:expert|(?:un)?permute_?tokens|token_?dispatch|deep_?ep|(?:dispatch|combine)_?tokens))"
 )
+# What each kind of name has one of in small letters, and few others have. It is looked for first: a pattern goes through hundreds
+# of long names of kernels letter by letter.
+_IN_QUANTISES = ("quantize", "tofp8", "float_to_")
+_IN_EMBEDDINGS = ("embedding", "splitlookup", "_sparse_", "sdd_")
+_IN_EXPERTS = ("moe", "expert", "permute", "dispatch", "deep", "combine")
+_IN_PIPELINE = ("## ",)
 
 
 class Exchanged(msgspec.Struct, frozen=True):
@@ -44,15 +50,16 @@ class Exchanged(msgspec.Struct, frozen=True):
 def exchanged(trace: Trace) -> Exchanged:
     """Looks at the names of the whole recording."""
     frames = (trace.ops, trace.annotations, trace.kernels)
-    experts = any(_named(frame, _EXPERTS) for frame in frames)
+    experts = any(_named(frame, _EXPERTS, _IN_EXPERTS) for frame in frames)
     return Exchanged(
-        any(_named(frame, _EMBEDDINGS) for frame in frames) and not experts,
-        _named(trace.kernels, _QUANTISES),
+        any(_named(frame, _EMBEDDINGS, _IN_EMBEDDINGS) for frame in frames) and not experts,
+        _named(trace.kernels, _QUANTISES, _IN_QUANTISES),
         experts,
-        _named(trace.annotations, _PIPELINE),
+        _named(trace.annotations, _PIPELINE, _IN_PIPELINE),
     )
 
 
-def _named(frame: pd.DataFrame, wanted: re.Pattern[str]) -> bool:
-    """Whether an event of a frame has such a name."""
-    return any(map(wanted.match, distinct_texts(frame["name"])))
+def _named(frame: pd.DataFrame, wanted: re.Pattern[str], parts: tuple[str, ...]) -> bool:
+    """Whether an event of a frame has such a name, which holds one of the parts in small letters."""
+    names = ((name, name.lower()) for name in distinct_texts(frame["name"]))
+    return any(wanted.match(name) for name, small in names if any(part in small for part in parts))
