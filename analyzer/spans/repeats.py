@@ -6,6 +6,9 @@ period; smaller periods first, so that a run is found with its shortest unit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -26,9 +29,48 @@ _BASE = 0x9E3779B97F4A7C15
 _SPREAD = 0xBF58476D1CE4E5B9
 
 
-def repeated_runs(
-    codes: Int64Array, group: Int64Array, *, min_repeats: int, max_period: int = MAX_PERIOD
-) -> pd.DataFrame:
+class Runs(msgspec.Struct, frozen=True, eq=False):
+    """Sequences that repeat, one element each; arrays, for a frame of a few runs costs more than to find them.
+
+    Args:
+        first: Position of its beginning.
+        length: How many positions it has.
+        repeats: How often its unit is in it.
+        shown: Position of a unit; of the commonest kind, where they differ.
+        period: Length of that unit.
+        varies: Whether units differ.
+    """
+
+    first: Int64Array
+    length: Int64Array
+    repeats: Int64Array
+    shown: Int64Array
+    period: Int64Array
+    varies: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @classmethod
+    def alike(cls, first: Int64Array, period: Int64Array, repeats: Int64Array) -> Runs:
+        """Runs of units that are all the same."""
+        return cls(first, period * repeats, repeats, first, period, np.zeros(len(first), dtype=np.bool_))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Runs]) -> Runs:
+        """The runs of all parts."""
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__struct_fields__))
+
+    def at(self, places: BoolArray | Int64Array) -> Runs:
+        """Those in a mask, or at some places."""
+        return Runs(*(getattr(self, name)[places] for name in self.__struct_fields__))
+
+
+_NOTHING: Int64Array = np.empty(0, dtype=np.int64)
+_NO_RUNS = Runs.alike(_NOTHING, _NOTHING, _NOTHING)
+
+
+def repeated_runs(codes: Int64Array, group: Int64Array, *, min_repeats: int, max_period: int = MAX_PERIOD) -> Runs:
     """Maximal runs of a repeated unit.
 
     Args:
@@ -38,10 +80,12 @@ def repeated_runs(
         max_period: Longest unit.
 
     Returns:
-        Columns first (position), period, repeats (whole units); runs hardly overlap, shorter periods win.
+        In order, with whole units; runs hardly overlap, shorter periods win.
     """
     count, keys = len(codes), _keys(codes, group)
     taken = np.zeros(count + 1, dtype=np.int64)
+    # How many positions before each are part of a run with a shorter unit: their multiples repeat as well, and say nothing new.
+    before = taken
     found: list[tuple[Int64Array, Int64Array, Int64Array]] = []
     # Of a longer unit there is no room for so many.
     for period in range(1, min(max_period, count // min_repeats, count - 1) + 1):
@@ -50,21 +94,22 @@ def repeated_runs(
         first, repeats = first[long], repeats[long]
         if not len(first):
             continue
-        # Positions already part of a run with a shorter unit: their multiples repeat as well, and say nothing new.
-        before = np.concatenate([[0], np.cumsum(np.cumsum(taken)[:count] > 0)])
         new = before[first + repeats * period] - before[first] <= (repeats * period) // 2
         first, repeats = first[new], repeats[new]
+        if not len(first):
+            continue
         np.add.at(taken, first, 1)
         np.add.at(taken, first + repeats * period, -1)
+        before = np.append(0, np.cumsum(np.cumsum(taken)[:count] > 0))
         found.append((first, np.full(len(first), period), repeats))
     if not found:
-        return pd.DataFrame(np.empty((0, 3), dtype=np.int64), columns=["first", "period", "repeats"])
+        return _NO_RUNS
     first, periods, repeats = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.argsort(first, kind="stable")
-    return pd.DataFrame({"first": first[order], "period": periods[order], "repeats": repeats[order]})
+    return Runs.alike(first[order], periods[order], repeats[order])
 
 
-def shorter_runs(codes: Int64Array, group: Int64Array, runs: pd.DataFrame, *, min_repeats: int) -> pd.DataFrame:
+def shorter_runs(codes: Int64Array, group: Int64Array, runs: Runs, *, min_repeats: int) -> Runs:
     """Runs too short to count by themselves, beside one of the same unit that counts: the last row of a loop over rows.
 
     Args:
@@ -74,32 +119,32 @@ def shorter_runs(codes: Int64Array, group: Int64Array, runs: pd.DataFrame, *, mi
         min_repeats: Repetitions from which a run counted there.
 
     Returns:
-        Columns first, period, repeats; at least two repetitions, at most one unit away from the run that counts, in its group.
+        Of at least two repetitions, at most one unit away from the run that counts, in its group.
     """
     worth = (codes.astype(np.uint64) + np.uint64(1)) * np.uint64(_BASE)
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(worth * (worth >> np.uint64(29)))])
-    begin, beyond = runs["first"].to_numpy(), (runs["first"] + runs["repeats"] * runs["period"]).to_numpy()
     edges = np.zeros(len(codes) + 1, dtype=np.int64)
-    np.add.at(edges, begin, 1)
-    np.add.at(edges, beyond, -1)
+    np.add.at(edges, runs.first, 1)
+    np.add.at(edges, runs.first + runs.length, -1)
     taken = np.concatenate([[0], np.cumsum(np.cumsum(edges)[:-1] > 0)])
-    found, keys = [runs.iloc[:0]], _keys(codes, group)
-    for period in runs["period"].unique().tolist():
-        known = (runs["period"] == period).to_numpy()
+    found, keys = [_NO_RUNS], _keys(codes, group)
+    for period in dict.fromkeys(runs.period.tolist()):
+        known = runs.at(runs.period == period)
+        begin, beyond = known.first, known.first + known.length
         first, repeats = _of_period(keys, period)
         short = (repeats > 1) & (repeats < min_repeats)
         first, repeats = first[short], repeats[short]
         end = first + repeats * period
-        after = np.searchsorted(beyond[known], first, side="right") - 1
-        before = np.minimum(np.searchsorted(begin[known], end), int(known.sum()) - 1)
+        after = np.searchsorted(beyond, first, side="right") - 1
+        before = np.minimum(np.searchsorted(begin, end), len(known) - 1)
         near = np.zeros(len(first), dtype=bool)
-        for place, gap in ((after, first - beyond[known][after]), (before, begin[known][before] - end)):
-            other = begin[known][place]
+        for place, gap in ((after, first - beyond[after]), (before, begin[before] - end)):
+            other = begin[place]
             alike = sums[other + period] - sums[other] == sums[first + period] - sums[first]
             near |= (place >= 0) & (gap >= 0) & (gap <= period) & alike & (group[other] == group[first])
         near &= taken[end] == taken[first]
-        found.append(pd.DataFrame({"first": first[near], "period": period, "repeats": repeats[near]}))
-    return pd.concat(found, ignore_index=True).astype(np.int64)
+        found.append(Runs.alike(first[near], np.full(np.count_nonzero(near), period), repeats[near]))
+    return Runs.joined(found)
 
 
 def _keys(codes: Int64Array, group: Int64Array) -> Int64Array | npt.NDArray[np.int32]:
@@ -118,7 +163,7 @@ def _of_period(keys: Int64Array | npt.NDArray[np.int32], period: int) -> tuple[I
     return first, (last - first + period) // period
 
 
-def varying_runs(codes: Int64Array, group: Int64Array, begins: BoolArray, *, min_repeats: int) -> pd.DataFrame:
+def varying_runs(codes: Int64Array, group: Int64Array, begins: BoolArray, *, min_repeats: int) -> Runs:
     """Runs of turns that begin with the same op and are not all alike: a loop with a branch in it.
 
     A turn reaches from one beginning to the next. It is a run where turns follow one another at no more than 16 ops and
@@ -131,15 +176,14 @@ def varying_runs(codes: Int64Array, group: Int64Array, begins: BoolArray, *, min
         min_repeats: Turns from which a run counts.
 
     Returns:
-        Columns first (position), length (positions), repeats (turns), shown (position of a turn of the commonest kind), period (its
-        length). The last turn of a run has no end and is left out.
+        With turns as units. The last turn of a run has no end and is left out.
     """
     at = np.flatnonzero(begins)
     size = np.diff(at)
     turn = (size <= _MAX_TURN) & (group[at[1:]] == group[at[:-1]]) if len(at) else np.empty(0, dtype=bool)
     first = at[:-1][turn] if len(at) else at
     if not len(first):
-        return pd.DataFrame(np.empty((0, 5), dtype=np.int64), columns=["first", "length", "repeats", "shown", "period"])
+        return _NO_RUNS
     run = np.cumsum(np.concatenate([[True], first[1:] != first[:-1] + size[turn][:-1]]))
     turns = pd.DataFrame({"run": run, "at": first, "size": size[turn], "kind": _hashes(codes, first, size[turn])})
     kinds = turns.groupby(["run", "kind"], sort=False).agg(
@@ -149,7 +193,10 @@ def varying_runs(codes: Int64Array, group: Int64Array, begins: BoolArray, *, min
     runs = turns.groupby("run").agg(first=("at", "first"), length=("size", "sum"), repeats=("at", "size"))
     runs = runs.assign(kinds=kinds.groupby("run").size(), shown=commonest["shown"], period=commonest["period"])
     found = runs[(runs["repeats"] >= min_repeats) & (runs["kinds"] * _TURNS_OF_A_KIND <= runs["repeats"])]
-    return found.drop(columns="kinds").astype(np.int64).reset_index(drop=True)
+    begin, length, repeats, shown, period = (
+        found[name].to_numpy(dtype=np.int64) for name in ("first", "length", "repeats", "shown", "period")
+    )
+    return Runs(begin, length, repeats, shown, period, np.ones(len(found), dtype=np.bool_))
 
 
 def _hashes(codes: Int64Array, first: Int64Array, size: Int64Array) -> npt.NDArray[np.uint64]:

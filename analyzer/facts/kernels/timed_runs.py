@@ -69,14 +69,14 @@ def timed_runs(trace: Trace, device: DeviceFacts, tree: OpTree, steps: Steps, id
         return TimedRuns()
     told = _told(trace, launched, tree, clearing)
     runs = repeated_runs(told["code"].to_numpy(), told["thread"].to_numpy(), min_repeats=_RUNS, max_period=_PERIOD)
-    runs = runs[(runs["period"] == _PERIOD).to_numpy()]
+    runs = runs.at(runs.period == _PERIOD)
     op = told["op"].to_numpy()
     free, cleared = op == NONE, pick(clearing, op)
-    begins = [runs["first"].to_numpy() + place for place in range(_PERIOD)]
+    begins = [runs.first + place for place in range(_PERIOD)]
     alike = np.logical_or.reduce([free[place] for place in begins]) & np.logical_or.reduce(
         [cleared[place] for place in begins]
     )
-    first, repeats = begins[0][alike], runs["repeats"].to_numpy()[alike]
+    first, repeats = begins[0][alike], runs.repeats[alike]
     last = first + _PERIOD * repeats - 1
     recorded = _events(trace, told, first, last) >= repeats - 1
     first, last, repeats = first[recorded], last[recorded], repeats[recorded]

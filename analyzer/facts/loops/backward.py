@@ -18,7 +18,6 @@ from analyzer.facts.host.tree import HostTree
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.columns import present
-from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any, matching
 from traces.trace import Trace
@@ -54,7 +53,7 @@ class BackwardTimes:
         place = np.stack([thread[rows], steps.of_host(self._start)])
         self._followed = np.append(np.all(place[:, 1:] == place[:, :-1], axis=0), False)[: len(rows)]
         self._starting = self._counted(ops, place)
-        self._ops = ops["sequence"]
+        self._ops = ops["sequence"].array
         self._tree = tree
 
     def _counted(self, ops: pd.DataFrame, place: Int64Array) -> IntervalSet:
@@ -77,16 +76,16 @@ class BackwardTimes:
 
         Args:
             rows: Rows of the tree, all of them ops.
-            run: Number of the run of each.
+            run: Number of the run of each, in order.
         """
-        numbers = self._ops.iloc[self._tree.frame["row"].to_numpy()[rows]]
-        known = present(numbers)
+        numbers = self._ops[self._tree.frame["row"].to_numpy()[rows]]
+        known = ~np.asarray(numbers.isna(), dtype=np.bool_)
         if not known.any() or not self._known.any():
             return EMPTY
         number = numbers.to_numpy(dtype=np.int64, na_value=0)[known]
-        rows_of = rows_by(run[known]).values()
+        first = np.flatnonzero(np.diff(run[known], prepend=-1))
         # The number of an op without gradient is that of the next one with: the last op's may belong to what follows the loop.
-        ranges = IntervalSet.of((int(number[mine].min()), int(number[mine].max())) for mine in rows_of)
+        ranges = IntervalSet(np.minimum.reduceat(number, first), np.maximum.reduceat(number, first))
         mine = self._known & ranges.contains(self._sequence)
         joined = mine & self._followed & np.append(mine[1:], False)
         end = np.where(joined, np.append(self._start[1:], 0), self._end)

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.tree import HostTree
@@ -23,7 +21,7 @@ from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.pauses import long_pauses
-from analyzer.spans.repeats import canonical, repeated_runs, shorter_runs, varying_runs
+from analyzer.spans.repeats import Runs, canonical, repeated_runs, shorter_runs, varying_runs
 from analyzer.spans.usual import usual_ns
 from traces.trace import Trace
 
@@ -65,7 +63,7 @@ def may_be_the_steps(steps: Steps, loop: Loop) -> bool:
 def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:
     """All loops in the used steps, longest first."""
     tree = host.tree
-    rows, group, step = _sequence(steps, tree)
+    rows, group = _sequence(steps, tree)
     # Too few for any loop, with a branch or without.
     if len(rows) < min(MIN_REPEATS, MIN_VARYING_REPEATS):
         return ()
@@ -76,46 +74,50 @@ def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:
     turns = [turn for turn in _TURNS if turn in names]
     if not len(runs) and not turns:
         return ()
-    runs = pd.concat([runs, shorter_runs(codes, group, runs, min_repeats=MIN_REPEATS)], ignore_index=True)
-    runs = runs.sort_values("first", kind="stable", ignore_index=True)
-    runs = runs.assign(length=runs["period"] * runs["repeats"], shown=runs["first"], varies=False)
+    runs = Runs.joined([runs, shorter_runs(codes, group, runs, min_repeats=MIN_REPEATS)])
+    runs = runs.at(np.argsort(runs.first, kind="stable"))
     for turn in turns:
         branching = _with_branches(codes, group, names, runs, turn, layers[rows])
         if len(branching):
-            runs = pd.concat([runs[~_inside(runs, branching)], branching], ignore_index=True)
+            runs = Runs.joined([runs.at(~_inside(runs, branching)), branching])
     if not len(runs):
         return ()
-    runs["step"] = step[runs["first"].to_numpy()]
     of_unit: dict[tuple[int, ...], list[int]] = {}
-    for place, run in enumerate(runs.itertuples(index=False)):
-        of_unit.setdefault(_key(codes, run), []).append(place)
+    for place in range(len(runs)):
+        of_unit.setdefault(_key(codes, runs, place), []).append(place)
     backward = BackwardTimes(trace, steps, tree)
     start, end = (tree.frame[name].to_numpy()[rows] for name in ("start_ns", "end_ns"))
     layer_starts = tree.frame["start_ns"].to_numpy()[layers]
-    first, last = runs["first"].to_numpy(), (runs["first"] + runs["length"] - 1).to_numpy()
+    first, last = runs.first, runs.first + runs.length - 1
 
     def phase_of(place: int) -> str:
         return _phase(layer_starts, steps, backward.starts, int(start[first[place]]), int(end[last[place]]))
 
     loops = []
     for phase, places in _joined(codes, runs, names, of_unit, phase_of):
-        mine = runs.iloc[places]
-        texts = tuple(names[code] for code in _as_written(codes, mine))
+        mine = runs.at(np.array(places))
+        texts = tuple(names[code] for code in _as_written(codes, mine, 0))
         if not any(_ENGINE.match(text) for text in texts):
             loops.append(_loop(trace, steps, tree, rows, mine, texts, phase, backward, names, codes, layers[rows]))
     return tuple(sorted(loops, key=lambda loop: (-loop.spans.total_ns, loop.unit)))
 
 
-def _key(codes: Int64Array, run: Any) -> tuple[int, ...]:
+def _key(codes: Int64Array, runs: Runs, place: int) -> tuple[int, ...]:
     """What makes runs the same loop: their unit; where turns differ, all ops in them, whichever turn is the commonest."""
-    if run.varies:
-        return (-1, *np.unique(codes[run.first : run.first + run.length]).tolist())
-    return canonical(tuple(codes[run.shown : run.shown + run.period].tolist()))
+    if runs.varies[place]:
+        return (-1, *sorted(_ops_of(codes, runs, place)))
+    return canonical(tuple(_as_written(codes, runs, place)))
+
+
+def _ops_of(codes: Int64Array, runs: Runs, place: int) -> set[int]:
+    """The ops in a run."""
+    first = runs.first[place]
+    return set(codes[first : first + (runs.length if runs.varies[place] else runs.period)[place]].tolist())
 
 
 def _joined(
     codes: Int64Array,
-    runs: pd.DataFrame,
+    runs: Runs,
     names: list[str],
     of_unit: dict[tuple[int, ...], list[int]],
     phase_of: Callable[[int], str],
@@ -125,17 +127,13 @@ def _joined(
     A run without the branch, or without the rarest of several, has no other ops than a longer kind of the same loop, and begins
     its turns alike.
     """
-    first, length, varies = (runs[name].to_numpy() for name in ("first", "length", "varies"))
+    varies = runs.varies
     found: list[tuple[set[int], str, list[int]]] = []
     groups = [
-        (
-            {int(code) for place in places for code in np.unique(codes[first[place] : first[place] + length[place]])},
-            places,
-        )
-        for places in of_unit.values()
+        (set[int]().union(*(_ops_of(codes, runs, place) for place in places)), places) for places in of_unit.values()
     ]
     for ops, places in sorted(groups, key=lambda one: (not varies[one[1][0]], -len(one[0]), one[1][0])):
-        phase, turns = phase_of(places[0]), names[codes[int(first[places[0]])]] in _TURNS
+        phase, turns = phase_of(places[0]), names[codes[runs.first[places[0]]]] in _TURNS
         larger = [one for one in found if turns and one[1] == phase and ops <= one[0] and varies[one[2][0]]]
         if larger:
             larger[0][2].extend(places)
@@ -144,39 +142,40 @@ def _joined(
     return [(phase, places) for _, phase, places in found]
 
 
-def _as_written(codes: Int64Array, runs: pd.DataFrame) -> list[int]:
-    """The unit in the order in which its first run has it."""
-    shown, period = int(runs["shown"].iloc[0]), int(runs["period"].iloc[0])
-    return [int(code) for code in codes[shown : shown + period]]
+def _as_written(codes: Int64Array, runs: Runs, place: int) -> list[int]:
+    """The unit in the order in which a run has it."""
+    shown = runs.shown[place]
+    unit: list[int] = codes[shown : shown + runs.period[place]].tolist()
+    return unit
 
 
 def _with_branches(
-    codes: Int64Array, group: Int64Array, names: list[str], runs: pd.DataFrame, turn: str, layers: BoolArray
-) -> pd.DataFrame:
+    codes: Int64Array, group: Int64Array, names: list[str], runs: Runs, turn: str, layers: BoolArray
+) -> Runs:
     """Loops through a tensor whose turns differ by a branch, beside the runs found already; none that hold a layer's op."""
     begins = np.array([name == turn for name in names], dtype=bool)[codes]
     found = varying_runs(codes, group, begins, min_repeats=MIN_VARYING_REPEATS)
+    if not len(found):
+        return found
     others = layers | np.array([_ENGINE.match(name) is not None for name in names], dtype=bool)[codes]
     edges = np.zeros(len(codes) + 1, dtype=np.int64)
-    np.add.at(edges, runs["first"].to_numpy(), 1)
-    np.add.at(edges, (runs["first"] + runs["length"]).to_numpy(), -1)
+    np.add.at(edges, runs.first, 1)
+    np.add.at(edges, runs.first + runs.length, -1)
     known = np.cumsum(edges)[:-1] > 0
     before = np.concatenate([[0], np.cumsum(known | others * len(codes))])
-    first, length = found["first"].to_numpy(), found["length"].to_numpy()
-    mine: pd.DataFrame = found[before[first + length] - before[first] <= length // 2].assign(varies=True)
-    return mine
+    return found.at(before[found.first + found.length] - before[found.first] <= found.length // 2)
 
 
-def _inside(runs: pd.DataFrame, larger: pd.DataFrame) -> BoolArray:
+def _inside(runs: Runs, larger: Runs) -> BoolArray:
     """Which runs are turns of a larger one that happen to be alike, shape (len(runs),)."""
-    first, end = larger["first"].to_numpy(), (larger["first"] + larger["length"]).to_numpy()
-    at = np.searchsorted(first, runs["first"].to_numpy(), side="right") - 1
-    held: BoolArray = (at >= 0) & ((runs["first"] + runs["length"]).to_numpy() <= end[np.maximum(at, 0)])
+    at = np.searchsorted(larger.first, runs.first, side="right") - 1
+    end = (larger.first + larger.length)[np.maximum(at, 0)]
+    held: BoolArray = (at >= 0) & (runs.first + runs.length <= end)
     return held
 
 
-def _sequence(steps: Steps, tree: HostTree) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Ops that the program itself calls, in order, each with its group (thread, parent and step) and its step."""
+def _sequence(steps: Steps, tree: HostTree) -> tuple[Int64Array, Int64Array]:
+    """Ops that the program itself calls, in order, each with its group (thread, parent and step)."""
     frame = tree.frame
     others = ["loader", "optimizer_step", "zero_grad", "compile"]
     excluded = tree.under(is_any(frame["kind"], *others) & tree.of_source("annotations"))
@@ -199,7 +198,7 @@ def _sequence(steps: Steps, tree: HostTree) -> tuple[Int64Array, Int64Array, Int
         changed |= ordered[1:] != ordered[:-1]
     group = np.concatenate([[0], np.cumsum(changed)]) if len(order) else np.empty(0, dtype=np.int64)
     placed = ~_at_an_end(start[rows][order], frame["end_ns"].to_numpy()[rows][order], group)
-    return rows[order][placed], group[placed], step[order][placed]
+    return rows[order][placed], group[placed]
 
 
 def _at_an_end(start: Int64Array, end: Int64Array, group: Int64Array) -> BoolArray:
@@ -218,7 +217,7 @@ def _loop(
     steps: Steps,
     tree: HostTree,
     rows: Int64Array,
-    runs: pd.DataFrame,
+    runs: Runs,
     unit: tuple[str, ...],
     phase: str,
     backward: BackwardTimes,
@@ -226,15 +225,14 @@ def _loop(
     codes: Int64Array,
     layers: BoolArray,
 ) -> Loop:
-    first = runs["first"].to_numpy()
-    length = runs["length"].to_numpy()
+    first, length = runs.first, runs.length
     run = np.repeat(np.arange(len(first)), length)
     position = np.repeat(first - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
     members = rows[position]
     start, end = tree.frame["start_ns"].to_numpy(), tree.frame["end_ns"].to_numpy()
     starts, ends = start[rows[first]], end[rows[first + length - 1]]
     split = [names[codes[at - 1]] for at in first.tolist() if at > 0]
-    varies = bool(runs["varies"].any())
+    varies = bool(runs.varies.any())
     some = (
         tuple(names[code] for code in dict.fromkeys(codes[position].tolist()) if names[code] not in unit)
         if varies
@@ -247,7 +245,7 @@ def _loop(
         indexed=_takes_elements(unit + some) or any(_SPLITTING.match(text) for text in split),
         of_layers=bool(layers[position].any()),
         phase=phase,
-        repeats=int(runs["repeats"].sum()),
+        repeats=int(runs.repeats.sum()),
         runs=len(runs),
         steps_seen=steps.count_of_host(starts),
         thread=int(tree.frame["thread"].to_numpy()[rows[first[0]]]),
@@ -269,7 +267,7 @@ def _phase(layers: Int64Array, steps: Steps, backward_starts: Int64Array, start_
     """Where in its step a run lies."""
     used = steps.used
     index = int(np.searchsorted(used["host_start_ns"].to_numpy(), start_ns, side="right")) - 1
-    begin, stop = int(used["host_start_ns"].iloc[max(index, 0)]), int(used["host_end_ns"].iloc[max(index, 0)])
+    begin, stop = (int(used[name].to_numpy()[max(index, 0)]) for name in ("host_start_ns", "host_end_ns"))
     nodes = backward_starts[(backward_starts >= begin) & (backward_starts < stop)]
     if not len(nodes):
         return "step"

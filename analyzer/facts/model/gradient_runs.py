@@ -28,12 +28,12 @@ def norms(measure: OptimizerSpans) -> tuple[IntervalSet, int]:
     runs = measure.runs(top, 4)
     if not len(runs):
         return EMPTY, 0
-    first, length = runs["first"].to_numpy(), (runs["period"] * runs["repeats"]).to_numpy()
+    first, length = runs.first, runs.length
     before = np.concatenate([[0], np.cumsum(np.isin(top, rows))])
-    mine = before[first + length] - before[first] >= runs["repeats"].to_numpy()
+    mine = before[first + length] - before[first] >= runs.repeats
     for other in (_LAYER, _RESHAPED):
         between = np.concatenate([[0], np.cumsum(measure.tree.matching(other)[top])])
-        mine &= between[first + length] - between[first] < runs["repeats"].to_numpy()
+        mine &= between[first + length] - between[first] < runs.repeats
     first, length = first[mine], length[mine]
     spans = IntervalSet(measure.start[top[first]], measure.end[top[first + length - 1]]) & measure.steps.window
     spans -= long_pauses(measure.start[top], measure.end[top], first, length)
@@ -47,9 +47,11 @@ def zero_runs(measure: OptimizerSpans, known: BoolArray) -> IntervalSet:
     if not zeroing[rows].any():
         return EMPTY
     rows = rows[np.lexsort((measure.start[rows], measure.tree.frame["thread"].to_numpy()[rows]))]
-    runs = measure.runs(rows, 10)
-    runs = runs[(runs["period"] <= 2).to_numpy() & zeroing[rows][runs["first"].to_numpy()]] if len(runs) else runs
-    first, length = runs["first"].to_numpy(), (runs["period"] * runs["repeats"]).to_numpy()
+    runs = measure.runs(rows, 10, max_period=2)
+    runs = runs.at(zeroing[rows[runs.first]])
+    if not len(runs):
+        return EMPTY
+    first, length = runs.first, runs.length
     # What is zeroed for a kernel that an extension launches behind each, as Triton's autotuner does, is no row of gradients.
     alone = ~launches_beside(measure.device.launched, measure.tree.frame.iloc[rows], first, length)
     first, length = first[alone], length[alone]

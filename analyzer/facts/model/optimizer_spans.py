@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.tree import HostTree
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.labels import codes_of, is_any
-from analyzer.spans.repeats import repeated_runs
+from analyzer.spans.repeats import MAX_PERIOD, Runs, repeated_runs
 from traces.trace import Trace
 
 
@@ -62,10 +61,10 @@ class OptimizerSpans:
         found: BoolArray = inside[self.tree.sources["runtime"]][self.device.launched["launch_row"].to_numpy()]
         return found
 
-    def runs(self, rows: Int64Array, min_repeats: int) -> pd.DataFrame:
+    def runs(self, rows: Int64Array, min_repeats: int, max_period: int = MAX_PERIOD) -> Runs:
         """Runs of the same names among these rows in time order, per thread and parent."""
         frame = self.tree.frame
         codes = codes_of(frame["name"])[rows].astype(np.int64)
         parent = self.tree.parent[rows]
         group = np.where(parent == rows, -1 - frame["thread"].to_numpy()[rows], parent)
-        return repeated_runs(codes, group, min_repeats=min_repeats)
+        return repeated_runs(codes, group, min_repeats=min_repeats, max_period=max_period)

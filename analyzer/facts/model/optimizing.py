@@ -178,20 +178,15 @@ def _parameters(measure: OptimizerSpans, spans: pd.DataFrame) -> tuple[int, floa
     rows = rows[np.lexsort((measure.start[rows], measure.tree.frame["thread"].to_numpy()[rows]))]
     runs = measure.runs(rows, _MIN_REPEATS)
     updates = matching(measure.tree.frame["name"], _IN_PLACE.match)[rows]
-    updating = np.array(
-        [updates[first : first + period].any() for first, period in zip(runs["first"], runs["period"], strict=True)],
-        dtype=bool,
-    )
-    runs = runs[updating] if len(runs) else runs
-    covered = int((runs["period"] * runs["repeats"]).sum())
+    before = np.append(0, np.cumsum(updates))
+    runs = runs.at(before[runs.first + runs.period] > before[runs.first])
+    covered = int(runs.length.sum())
     if not len(spans) or not covered or covered < _LOOP_PART * len(rows):
         return 0, 0.0
     # The first update also makes the optimizer's state, parameter by parameter: a mean would count them again.
-    ranges = np.searchsorted(
-        np.sort(spans["start_ns"].to_numpy()), measure.start[rows[runs["first"].to_numpy()]], "right"
-    )
+    ranges = np.searchsorted(np.sort(spans["start_ns"].to_numpy()), measure.start[rows[runs.first]], "right")
     place, number = numbered(ranges)
-    _, repeats = sums_by(place, runs["repeats"].to_numpy(), number)
-    _, ops = sums_by(place, (runs["period"] * runs["repeats"]).to_numpy(), number)
+    _, repeats = sums_by(place, runs.repeats, number)
+    _, ops = sums_by(place, runs.length, number)
     typical = repeats == np.quantile(repeats, 0.5, method="lower")
     return int(repeats[typical][0]), float(ops[typical].sum() / repeats[typical].sum())

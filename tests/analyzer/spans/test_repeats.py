@@ -12,7 +12,7 @@ def found(text: str, groups: str | None = None, min_repeats: int = 3) -> list[tu
     codes = np.array([ord(letter) for letter in text], dtype=np.int64)
     group = np.array([ord(letter) for letter in groups or "x" * len(text)], dtype=np.int64)
     runs = repeated_runs(codes, group, min_repeats=min_repeats)
-    return [tuple(row) for row in runs.to_numpy().tolist()]
+    return list(zip(runs.first.tolist(), runs.period.tolist(), runs.repeats.tolist(), strict=True))
 
 
 def test_the_shortest_unit_wins() -> None:
@@ -50,8 +50,8 @@ def varying(text: str, group: str | None = None) -> list[tuple[int, int, int, st
     codes = np.array([ord(letter) for letter in text], dtype=np.int64)
     groups = np.array([ord(letter) for letter in group or "a" * len(text)], dtype=np.int64)
     found = varying_runs(codes, groups, codes == ord("s"), min_repeats=20)
-    columns = ("first", "length", "repeats", "shown", "period")
-    rows = zip(*(found[name].tolist() for name in columns), strict=True)
+    columns = (found.first, found.length, found.repeats, found.shown, found.period)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
     return [(first, length, turns, text[shown : shown + period]) for first, length, turns, shown, period in rows]
 
 
@@ -82,7 +82,7 @@ def shorter(text: str, group: str | None = None) -> list[tuple[int, int, int]]:
     groups = np.array([ord(letter) for letter in group or "a" * len(text)], dtype=np.int64)
     runs = repeated_runs(codes, groups, min_repeats=10)
     found = shorter_runs(codes, groups, runs, min_repeats=10)
-    return list(zip(*(found[name].tolist() for name in ("first", "period", "repeats")), strict=True))
+    return list(zip(found.first.tolist(), found.period.tolist(), found.repeats.tolist(), strict=True))
 
 
 @pytest.mark.parametrize(
