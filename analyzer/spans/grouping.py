@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyzer.spans.arrays import Int64Array
+from analyzer.spans.arrays import BoolArray, Int64Array
+from traces.fixed_frame import FixedFrame
 
 # Numbers of 16 bits are sorted by their digits, in one pass.
 _SMALL = 1 << 16
@@ -95,6 +98,17 @@ def numbered(values: Int64Array) -> tuple[Int64Array, int]:
     # Small numbers, as the reader gives to threads, need not be sorted.
     seen = np.bincount(values) > 0
     return (np.cumsum(seen) - 1)[values], int(seen.sum())
+
+
+def columns_at(frame: pd.DataFrame, rows: BoolArray | Int64Array, names: Sequence[str]) -> pd.DataFrame:
+    """Some columns of some rows: of a wide frame a fraction of what whole rows take.
+
+    Args:
+        frame: The frame.
+        rows: A mask, or positions.
+        names: Which columns.
+    """
+    return FixedFrame({name: frame[name].array[rows] for name in names}, copy=False) if len(frame) else frame
 
 
 def chosen(frame: pd.DataFrame, mask: npt.NDArray[np.bool_]) -> pd.DataFrame:

@@ -126,8 +126,10 @@ def levels(depth: RowArray) -> list[Int64Array]:
 
 def inner_levels(parent: RowArray, depth: RowArray) -> list[tuple[RowArray, RowArray]]:
     """Rows that are inside another one, by depth, with the row around each: a parent's answer is known before its children ask."""
-    inner = [narrow(rows[parent[rows] != rows]) for rows in levels(depth)]
-    return [(rows, parent[rows]) for rows in inner if len(rows)]
+    inner = np.flatnonzero(parent != np.arange(len(parent)))
+    rows = narrow(inner[np.argsort(depth[inner], kind="stable")])
+    ends = np.flatnonzero(np.diff(depth[rows])) + 1
+    return list(zip(np.split(rows, ends), np.split(parent.take(rows), ends), strict=True)) if len(rows) else []
 
 
 def under(mask: BoolArray, inner: list[tuple[RowArray, RowArray]]) -> BoolArray:

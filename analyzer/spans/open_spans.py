@@ -47,11 +47,12 @@ class OpenSpans:
         for lane, rows in self._rows.items():
             mine = np.flatnonzero(thread == lane)
             if len(mine):
-                place = np.searchsorted(self._start[rows], at_ns[mine], side="right") - 1
-                found[mine] = np.where(place >= 0, rows[place], NONE)
-        while len(
-            ended := np.flatnonzero((found != NONE) & (self._end[found] <= at_ns) if len(self._end) else found[:0])
-        ):
-            above = self._parent[found[ended]]
-            found[ended] = np.where(above == found[ended], NONE, above)
+                place = np.searchsorted(self._start.take(rows), at_ns[mine], side="right") - 1
+                found[mine] = np.where(place >= 0, rows.take(place), NONE)
+        climbing = np.flatnonzero(found != NONE)
+        while len(climbing := climbing[self._end[found[climbing]] <= at_ns[climbing]]):
+            last = found[climbing]
+            above = self._parent[last]
+            found[climbing] = np.where(above == last, NONE, above)
+            climbing = climbing[above != last]
         return found

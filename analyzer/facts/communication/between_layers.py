@@ -13,7 +13,7 @@ import numpy as np
 
 from analyzer.facts.loops.find import LAYER
 from analyzer.spans.arrays import BoolArray, Int64Array
-from analyzer.spans.labels import matching
+from analyzer.spans.labels import is_any, matching
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
@@ -37,8 +37,9 @@ def between_layers(trace: Trace, calls: pd.DataFrame) -> BoolArray:
     """
     if not len(calls):
         return np.zeros(0, dtype=np.bool_)
-    reducing = calls["kind"].astype("str").str.contains("|".join(_REDUCING)).to_numpy(dtype=bool)
-    reducing = reducing & ~(calls["size_bytes"].to_numpy() <= FEW_BYTES)
+    kinds = calls["kind"].tolist()
+    reduces = {kind: any(part in kind for part in _REDUCING) for kind in set(kinds)}
+    reducing = np.array([reduces[kind] for kind in kinds]) & ~(calls["size_bytes"].to_numpy() <= FEW_BYTES)
     if not reducing.any():
         return reducing
     ops, ranges = trace.ops, trace.annotations
@@ -50,7 +51,7 @@ def between_layers(trace: Trace, calls: pd.DataFrame) -> BoolArray:
                 starts[backward],
                 # What is reduced behind the last node of a micro-batch is not between its products and those of the next one.
                 ops["end_ns"].to_numpy()[backward],
-                ranges["start_ns"].to_numpy()[ranges["kind"].isin(_BOUNDARIES).to_numpy()],
+                ranges["start_ns"].to_numpy()[is_any(ranges["kind"], *_BOUNDARIES)],
                 trace.steps["start_ns"].to_numpy(),
             ]
         )

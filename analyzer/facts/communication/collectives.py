@@ -21,7 +21,7 @@ from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.columns import present
-from analyzer.spans.grouping import chosen, rows_by
+from analyzer.spans.grouping import chosen, columns_at, rows_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
 from traces.fixed_frame import FixedFrame
@@ -36,6 +36,8 @@ _COUNTED = (
 _ON_HOST = re.compile(r"(?:gloo|mpi):")
 # Part of the exposed time from which collectives between layers decide what helps: those of the backward pass come on top.
 _ACTIVATIONS_RATIO = 0.2
+# What is asked of the ranges, of which a frame has twice as many columns.
+_ASKED = ("name", "thread", "start_ns", "end_ns", "input_dims", "input_types", "message_type", "message_elements")
 # What `kind_of_kernel` calls a collective whose name does not say what it does.
 _UNTOLD = "collective"
 # The library in front of a collective's name: `nccl:all_reduce`, `c10d::allreduce_`.
@@ -138,7 +140,7 @@ def collectives(
 ) -> Collectives:
     """Measures the collectives; all empty in a run of one process."""
     window, every = steps.window, trace.collectives
-    ranges = chosen(every, steps.host_window.contains(every["start_ns"].to_numpy()))
+    ranges = columns_at(every, steps.host_window.contains(every["start_ns"].to_numpy()), _ASKED)
     counted = (matching(ranges["name"], re.compile(pattern).match) for pattern in _COUNTED)
     rows = chosen(ranges, next((mask for mask in counted if mask.any()), np.ones(len(ranges), dtype=np.bool_)))
     calls = FixedFrame(
@@ -154,13 +156,15 @@ def collectives(
     exposed = time.waterfall.owned("communication")
     # What a library does on the host launches no kernel, whatever is launched meanwhile.
     launching = ~matching(rows["name"], _ON_HOST.match) | (device.main is None)
+
+    def spans_of(rows: BoolArray) -> IntervalSet:
+        return call_spans(device, steps, kernels, IntervalSet.of_rows(calls, rows))
+
     stated = np.where(launching, calls["kind"].to_numpy(), "")
-    by_kind = {
-        kind: (exposed & call_spans(device, steps, kernels, chosen(calls, stated == kind))).total_ns for kind in kinds
-    }
-    for kind, spans in _unranged(device, steps, kernels, chosen(calls, launching)).items():
+    by_kind = {kind: (exposed & spans_of(stated == kind)).total_ns for kind in kinds}
+    for kind, spans in _unranged(device, steps, kernels, IntervalSet.of_rows(calls, launching)).items():
         by_kind[kind] = by_kind.get(kind, 0) + (exposed & spans).total_ns
-    layered = (exposed & call_spans(device, steps, kernels, chosen(calls, between_layers(trace, calls)))).total_ns
+    layered = (exposed & spans_of(between_layers(trace, calls))).total_ns
     frame = kernels.named.frame
     named = frame["name"][frame["collective"].to_numpy() & (device.main is not None)]
     fsdp = _has_range(trace, r"FullyShardedDataParallel|FSDP::")
@@ -180,23 +184,23 @@ def collectives(
     )
 
 
-def call_spans(device: DeviceFacts, steps: Steps, kernels: KernelFacts, rows: pd.DataFrame) -> IntervalSet:
+def call_spans(device: DeviceFacts, steps: Steps, kernels: KernelFacts, calls: IntervalSet) -> IntervalSet:
     """When the device runs the collectives launched inside the given calls; on a CPU-only trace the calls themselves."""
     if device.main is None:
-        return IntervalSet.of_rows(rows)
-    mine, inside = _launched_inside(kernels, rows)
+        return calls
+    mine, inside = _launched_inside(kernels, calls)
     return IntervalSet.of_rows(kernels.named.frame, mine[inside]) & steps.window
 
 
-def _launched_inside(kernels: KernelFacts, calls: pd.DataFrame) -> tuple[Int64Array, BoolArray]:
+def _launched_inside(kernels: KernelFacts, calls: IntervalSet) -> tuple[Int64Array, BoolArray]:
     """The rows of the kernels that communicate, and which of them were launched inside one of the calls."""
     frame = kernels.named.frame
     mine = np.flatnonzero(frame["collective"].to_numpy())
     launched = np.nan_to_num(frame["launch_start_ns"].to_numpy()[mine], nan=-1).astype(np.int64)
-    return mine, IntervalSet.of_rows(calls).contains(launched)
+    return mine, calls.contains(launched)
 
 
-def _unranged(device: DeviceFacts, steps: Steps, kernels: KernelFacts, calls: pd.DataFrame) -> dict[str, IntervalSet]:
+def _unranged(device: DeviceFacts, steps: Steps, kernels: KernelFacts, calls: IntervalSet) -> dict[str, IntervalSet]:
     """When the device runs collectives that no range on the host names, by kind as their kernels' names say it."""
     if device.main is None:
         return {}
@@ -223,8 +227,9 @@ def _kinds(names: pd.Series[Any]) -> npt.NDArray[np.object_]:
 def _narrow(rows: pd.DataFrame, ranges: pd.DataFrame) -> bool:
     if not len(rows):
         return False
-    stated = ranges["message_type"].dropna()
-    types = rows["input_types"] if rows["input_types"].notna().any() or not len(stated) else stated
+    types, stated = rows["input_types"], ranges["message_type"]
+    if not present(types).any() and present(stated).any():
+        types = stated[present(stated)]
     return bool(matching(types, re.compile(_NARROW).search).mean() > 0.5)
 
 
@@ -240,7 +245,7 @@ def _sizes(rows: pd.DataFrame, ranges: pd.DataFrame) -> np.ndarray[tuple[int], n
     sizes = _recorded_sizes(rows)
     unknown = np.isnan(sizes)
     if unknown.any():
-        sizes[unknown] = _stated_sizes(rows[unknown], ranges)
+        sizes[unknown] = _stated_sizes(chosen(rows, unknown), ranges)
     return sizes
 
 
@@ -282,18 +287,3 @@ def calls_of_library(trace: Trace, library: str) -> IntervalSet:
     """When collectives of a library, `gloo` or `nccl`, are called on the host, on any thread."""
     ranges = trace.collectives
     return IntervalSet.of_rows(ranges, matching(ranges["name"], lambda name: name.startswith(f"{library}:")))
-
-
-def unused_parameter_search(trace: Trace, steps: Steps) -> IntervalSet:
-    """Inside DDP's search for unused parameters, on any thread in the used steps."""
-    search = IntervalSet()
-    for frame in (trace.annotations, trace.ops):
-        search |= IntervalSet.of_rows(frame, matching(frame["name"], lambda name: "search_unused_parameters" in name))
-    return search & steps.window
-
-
-def nan_checks_ns(trace: Trace, steps: Steps) -> int:
-    """Device time in the used steps of kernels that look for NaN in what is sent (torch/csrc/distributed/c10d/NanCheck.cu)."""
-    kernels = trace.kernels
-    rows = chosen(kernels, matching(kernels["name"], lambda name: "checkForNaN" in name))
-    return int(steps.window.overlap_with(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()).sum())

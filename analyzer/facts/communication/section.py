@@ -6,16 +6,10 @@ import pandas as pd
 
 from analyzer.facts.communication.accumulated import reductions_a_step
 from analyzer.facts.communication.buffers import buffer_broadcasts
-from analyzer.facts.communication.collectives import (
-    Collectives,
-    call_spans,
-    calls_of_library,
-    collectives,
-    nan_checks_ns,
-    unused_parameter_search,
-)
+from analyzer.facts.communication.collectives import Collectives, call_spans, calls_of_library, collectives
 from analyzer.facts.communication.exchanged import Exchanged, exchanged
 from analyzer.facts.communication.replicas import replicated_passes
+from analyzer.facts.communication.searches import nan_checks_ns, unused_parameter_search
 from analyzer.facts.communication.slowed import Slowed, slowed
 from analyzer.facts.communication.synchronised_norms import SynchronisedNorms, synchronised_norms
 from analyzer.facts.device.section import DeviceFacts
@@ -59,7 +53,7 @@ class CommunicationFacts(Section):
 
     def spans_of(self, calls: pd.DataFrame) -> IntervalSet:
         """When some calls of `collectives` communicate: the device's kernels, on a CPU-only trace the calls themselves."""
-        return call_spans(self._device, self._steps, self._kernels, calls)
+        return call_spans(self._device, self._steps, self._kernels, IntervalSet.of_rows(calls))
 
     @fact
     def exchanged(self) -> Exchanged:

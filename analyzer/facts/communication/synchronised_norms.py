@@ -45,7 +45,6 @@ def synchronised_norms(
     forward = tree.outermost(tree.named(lambda name: _FORWARD.match(name) is not None)) & inside
     calls = collectives.calls
     spans = IntervalSet.of_rows(tree.ops, np.flatnonzero(mine & inside))
-    own = calls[spans.contains(calls["start_ns"].to_numpy())]
-    return SynchronisedNorms(
-        int(forward.sum()), len(own), collectives.exposed & call_spans(device, steps, kernels, own)
-    )
+    own = spans.contains(calls["start_ns"].to_numpy())
+    exposed = collectives.exposed & call_spans(device, steps, kernels, IntervalSet.of_rows(calls, own))
+    return SynchronisedNorms(int(forward.sum()), int(own.sum()), exposed)

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.steps.find import Steps
-from analyzer.spans.arrays import Int64Array
-from analyzer.spans.grouping import chosen, distinct
+from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.grouping import distinct
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, is_any, matching
 from analyzer.spans.nesting import nest
@@ -54,43 +54,43 @@ class Passes(msgspec.Struct, frozen=True):
 
 def many_passes(trace: Trace, steps: Steps) -> Passes:
     """Finds updates with at least `MIN_PASSES` backward passes."""
-    window, ops, ranges = steps.window, trace.ops, trace.annotations
+    ops, ranges = trace.ops, trace.annotations
     backward = matching(ops["name"], is_backward_node)
     if np.count_nonzero(backward) < MIN_PASSES:
         return Passes(EMPTY, 0, 0, 0.0)
-    within = steps.host_window.contains(ops["start_ns"].to_numpy())
-    nodes = chosen(ops, backward & within).sort_values("start_ns", kind="stable")
-    ops = chosen(ops, within)
-    starts = nodes["start_ns"].to_numpy()
-    made = chosen(ops, is_any(ops["name"], "aten::ones_like"))
+    start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
+    within = steps.host_window.contains(start)
+    nodes = np.flatnonzero(backward & within)
+    nodes = nodes[np.argsort(start[nodes], kind="stable")]
+    starts = start[nodes]
+    made = is_any(ops["name"], "aten::ones_like") & within
     # What fills a gradient may seem to begin behind it.
-    others = ops["start_ns"].to_numpy()[~is_any(ops["name"], "aten::fill_")]
-    begins = _begins(others, starts, made["start_ns"].to_numpy(), made["end_ns"].to_numpy())
-    ranges = chosen(ranges, is_any(ranges["kind"], "optimizer_step"))
-    optimizer = ranges["start_ns"].to_numpy()
-    bounds = distinct(np.concatenate([optimizer, steps.used["host_start_ns"].to_numpy(), [_NEVER]]))
+    others = start[within & ~is_any(ops["name"], "aten::fill_")]
+    begins = _begins(others, starts, start[made], end[made])
+    optimizer, began = is_any(ranges["kind"], "optimizer_step"), ranges["start_ns"].to_numpy()
+    bounds = distinct(np.concatenate([began[optimizer], steps.used["host_start_ns"].to_numpy(), [_NEVER]]))
     update, first, number = np.unique(
         np.searchsorted(bounds, begins, side="right"), return_index=True, return_counts=True
     )
-    searching = optimizer[matching(ranges["name"], _SEARCHES.search)]
+    searching = began[optimizer & matching(ranges["name"], _SEARCHES.search)]
     many = (number >= MIN_PASSES) & ~np.isin(bounds[update], searching)
     if not many.any():
         return Passes(EMPTY, 0, 0, 0.0)
-    ended = np.maximum.accumulate(nodes["end_ns"].to_numpy())
+    ended = np.maximum.accumulate(end[nodes])
     after_first = ended[np.searchsorted(starts, begins[first[many] + 1]) - 1]
     after_last = ended[np.searchsorted(starts, bounds[update[many]]) - 1]
-    spans = IntervalSet(after_first, after_last) & window
-    inside = chosen(ops, spans.contains(ops["start_ns"].to_numpy()))
-    outermost = chosen(inside, nest(inside["thread"], inside["start_ns"], inside["end_ns"]).is_root)
-    usual = usual_ns(codes_of(outermost["name"]).astype(np.int64), outermost["dur_ns"].to_numpy(np.int64))
+    spans = IntervalSet(after_first, after_last) & steps.window
+    inside = np.flatnonzero(within & spans.contains(start))
+    outermost = inside[nest(ops["thread"].to_numpy()[inside], start[inside], end[inside]).is_root]
+    usual = usual_ns(codes_of(ops["name"])[outermost].astype(np.int64), ops["dur_ns"].to_numpy(np.int64)[outermost])
     passes = int(number[many].sum())
-    return Passes(spans, passes, int(many.sum()), usual, adds_up=_adds_up(ops, spans, passes))
+    return Passes(spans, passes, int(many.sum()), usual, adds_up=_adds_up(ops, within, spans, passes))
 
 
-def _adds_up(ops: pd.DataFrame, spans: IntervalSet, passes: int) -> bool:
+def _adds_up(ops: pd.DataFrame, within: BoolArray, spans: IntervalSet, passes: int) -> bool:
     """Whether a gradient is added in place where a leaf receives its own, in half of the passes or more."""
-    receiving = IntervalSet.of_rows(ops, matching(ops["name"], _ACCUMULATES.match))
-    added = ops["start_ns"].to_numpy()[is_any(ops["name"], "aten::add_")]
+    receiving = IntervalSet.of_rows(ops, within & matching(ops["name"], _ACCUMULATES.match))
+    added = ops["start_ns"].to_numpy()[within & is_any(ops["name"], "aten::add_")]
     return bool(2 * np.count_nonzero((receiving & spans).contains(added)) >= passes)
 
 

@@ -79,10 +79,12 @@ def paths(calls: SpanTree, name: pd.Series[str], backward: BoolArray) -> Paths:
 
 def _only_group(code: Int64Array, group: Int64Array, wanted: Int64Array) -> Int64Array:
     """For each wanted name the one group that has it; -1 where several have."""
-    places = pd.DataFrame({"code": code, "group": group}).drop_duplicates()
-    places = places[~places["code"].duplicated(keep=False)]
-    found = places.set_index("code")["group"].reindex(wanted)
-    return found.fillna(NONE).to_numpy().astype(np.int64)
+    count = int(wanted.max()) + 1
+    least, most = np.full(count, np.iinfo(np.int64).max), np.full(count, NONE)
+    np.minimum.at(least, code, group)
+    np.maximum.at(most, code, group)
+    found: Int64Array = np.where(least == most, most, NONE)[wanted]
+    return found
 
 
 def _around(parent: Int64Array, group: Int64Array) -> Int64Array:
@@ -91,9 +93,10 @@ def _around(parent: Int64Array, group: Int64Array) -> Int64Array:
 
 def _first_call(wanted: Int64Array, group: Int64Array) -> Int64Array:
     """For each wanted group its first call; -1 stays."""
-    first = pd.Series(np.arange(len(group)), index=group)
-    first = first[~first.index.duplicated()]
-    return first.reindex(wanted).fillna(NONE).to_numpy().astype(np.int64)
+    first = np.full(int(group.max()) + 1, len(group))
+    np.minimum.at(first, group, np.arange(len(group)))
+    found: Int64Array = np.append(first, NONE)[wanted]
+    return found
 
 
 def _grouped(calls: SpanTree, code: Int64Array, adopted: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:

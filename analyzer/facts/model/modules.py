@@ -17,8 +17,8 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.model.module_paths import Paths, paths
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array, RowArray, narrow
-from analyzer.spans.grouping import chosen
-from analyzer.spans.labels import is_any, matching, texts
+from analyzer.spans.grouping import chosen, columns_at
+from analyzer.spans.labels import codes_of, is_any, matching, texts
 from analyzer.spans.open_spans import NONE, OpenSpans
 from analyzer.spans.span_tree import SpanTree
 from traces.fixed_frame import FixedFrame
@@ -93,9 +93,11 @@ def modules(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) ->
     calls = SpanTree.of(spans)
     opened = _opened(spans, calls)
     node = tree.nearest(nodes)
-    again = _inside(spans, trace.ops, nodes, host)
+    again = _inside(spans, trace.ops, node, host)
     of_op, backward = _owners(trace.ops, node, opened, again)
-    parts, other = _own_times(trace, device, steps, host, calls, opened, of_op, backward, again, nodes)
+    parts, other = _own_times(
+        trace, device, steps, host, calls, opened, of_op, backward, again, np.flatnonzero(nodes), node
+    )
     found = paths(calls, spans["name"], again != NONE)
     return Modules(source, _rows(calls, found, parts, steps, again), spans, narrow(of_op), other)
 
@@ -103,7 +105,7 @@ def modules(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) ->
 def _spans(trace: Trace, host: HostFacts, nodes: BoolArray) -> tuple[ModuleSource | None, pd.DataFrame]:
     """Calls of modules, else the author's ranges that hold forward ops; by start."""
     frames = [
-        chosen(frame, matching(frame["name"], lambda name: name.startswith(MODULE_PREFIX)))
+        columns_at(frame, matching(frame["name"], lambda name: name.startswith(MODULE_PREFIX)), ["name", *_SPAN])
         for frame in (trace.python, trace.annotations)
     ]
     source: ModuleSource = "modules"
@@ -128,10 +130,9 @@ def _opened(spans: pd.DataFrame, tree: SpanTree) -> OpenSpans:
 
 def _ranges(trace: Trace, host: HostFacts, nodes: BoolArray) -> pd.DataFrame:
     """The author's ranges that hold ops of a forward pass; one around `backward()` alone divides nothing."""
-    ranges = chosen(trace.annotations, is_any(trace.annotations["kind"], "user"))
+    ranges = columns_at(trace.annotations, is_any(trace.annotations["kind"], "user"), ["name", *_SPAN])
     if not len(ranges):
         return ranges
-    ranges = ranges[["name", *_SPAN]].reset_index(drop=True)
     ops = trace.ops
     forward = ~host.ops.under(nodes)
     if nodes.any():
@@ -140,24 +141,32 @@ def _ranges(trace: Trace, host: HostFacts, nodes: BoolArray) -> pd.DataFrame:
     at = _opened(ranges, tree).at(ops["thread"].to_numpy()[forward], ops["start_ns"].to_numpy()[forward])
     held = tree.accumulated(np.bincount(at[at != NONE], minlength=len(ranges)).astype(np.float64)) > 0
     # By name: a call without such an op is a call of the same part.
-    kept: pd.DataFrame = ranges[ranges["name"].isin(ranges["name"][held].unique())]
-    return kept
+    codes = codes_of(ranges["name"])
+    return chosen(ranges, np.isin(codes, codes[held]))
 
 
 def _leaving(ops: pd.DataFrame, forward: BoolArray, nodes: BoolArray) -> BoolArray:
     """Which ops of the forward pass left a node that the trace has, shape (ops,)."""
     number = ops["sequence"].to_numpy(dtype=np.float64, na_value=np.nan)
-    numbered = np.flatnonzero(forward & ~np.isnan(number))
-    last = numbered[~pd.Series(number[numbered]).duplicated(keep="last").to_numpy()]
+    numbers, last = _last_of_number(number, forward)
     found = np.zeros(len(ops), dtype=bool)
-    found[last] = np.isin(number[last], number[nodes])
+    found[last] = np.isin(numbers, number[nodes])
     return found
 
 
-def _inside(spans: pd.DataFrame, ops: pd.DataFrame, nodes: BoolArray, host: HostFacts) -> Int64Array:
+def _last_of_number(number: FloatArray, wanted: BoolArray) -> tuple[FloatArray, Int64Array]:
+    """Numbers, NaN left out, of some rows, each once and in order; and the last row that has each."""
+    rows = np.flatnonzero(wanted & ~np.isnan(number))
+    rows = rows[np.argsort(number[rows], kind="stable")]
+    numbers = number[rows]
+    last = np.append(numbers[1:] != numbers[:-1], True)[: len(rows)]
+    return numbers[last], rows[last]
+
+
+def _inside(spans: pd.DataFrame, ops: pd.DataFrame, node: Int64Array, host: HostFacts) -> Int64Array:
     """For each call the row of the innermost node of the backward pass it runs in; -1 for a call of the forward pass."""
     at = host.ops.enclosing(spans["thread"].to_numpy(), spans["start_ns"].to_numpy())
-    return np.append(host.ops.nearest(nodes), NONE)[at] if len(ops) else at
+    return np.append(node, NONE)[at] if len(ops) else at
 
 
 def _owners(ops: pd.DataFrame, node: Int64Array, opened: OpenSpans, again: Int64Array) -> tuple[Int64Array, BoolArray]:
@@ -165,19 +174,20 @@ def _owners(ops: pd.DataFrame, node: Int64Array, opened: OpenSpans, again: Int64
     own = opened.at(ops["thread"].to_numpy(), ops["start_ns"].to_numpy())
     backward = node != NONE
     number = ops["sequence"].to_numpy(dtype=np.float64, na_value=np.nan)
-    left = pd.Series(own, index=number)[~backward & ~np.isnan(number)]
-    left = left[~left.index.duplicated(keep="last")]
+    numbers, last = _last_of_number(number, ~backward)
     # What is computed again in the backward pass has calls of its own there.
     recomputed = backward & (np.append(again, NONE)[own] != NONE)
     linked = backward & ~recomputed
-    found = left.reindex(number[node[linked]]).fillna(NONE).to_numpy().astype(np.int64)
-    own[linked] = found
+    asked = number[node[linked]]
+    place = np.searchsorted(numbers, asked)
+    known = np.append(numbers, np.nan)[place] == asked
+    own[linked] = np.where(known, np.append(own[last], NONE)[place], NONE)
     return own, backward
 
 
 def _own_times(
     trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, calls: SpanTree, opened: OpenSpans,
-    of_op: Int64Array, backward: BoolArray, again: Int64Array, nodes: BoolArray,
+    of_op: Int64Array, backward: BoolArray, again: Int64Array, rows: Int64Array, node: Int64Array,
 ) -> tuple[_Parts, int]:  # fmt: skip
     """Own times of each call in the used steps, and the device time that belongs to none."""
     inside = steps.host_window.contains(calls.start_ns)
@@ -186,17 +196,16 @@ def _own_times(
     np.add(parts.forward, calls.self_ns, out=parts.forward, where=inside & ~in_backward)
     np.add(parts.backward, calls.self_ns, out=parts.backward, where=inside & in_backward)
     tree = host.ops
-    rows = np.flatnonzero(nodes & steps.host_window.contains(tree.ops["start_ns"].to_numpy()))
-    own = _outside_inner(tree.parent, tree.nearest(nodes), tree.ops["dur_ns"].to_numpy(), rows, calls, again)
+    rows = rows[steps.host_window.contains(tree.ops["start_ns"].to_numpy()[rows])]
+    own = _outside_inner(tree.parent, node, tree.ops["dur_ns"].to_numpy(), rows, calls, again)
     mine = of_op[rows] != NONE
     np.add.at(parts.backward, of_op[rows[mine]], own[mine])
     launched = device.launched
-    work = launched[steps.window.contains(launched["start_ns"].to_numpy())]
-    thread, at = work["launch_thread"].to_numpy(), work["launch_start_ns"].to_numpy()
+    work = steps.window.contains(launched["start_ns"].to_numpy())
+    thread, at, duration = (launched[name].to_numpy()[work] for name in ("launch_thread", "launch_start_ns", "dur_ns"))
     op = tree.enclosing(thread, at)
     call = np.where(op == NONE, opened.at(thread, at), np.append(of_op, NONE)[op])
     late = np.append(backward, False)[op] | np.append(in_backward, False)[call]
-    duration = work["dur_ns"].to_numpy()
     for target, mine in ((parts.forward_kernel, ~late), (parts.backward_kernel, late)):
         mine = mine & (call != NONE)
         np.add.at(target, call[mine], duration[mine])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.spans.grouping import chosen, distinct, numbered, rows_by, running_sums_by, sums_by
+from analyzer.spans.grouping import chosen, columns_at, distinct, numbered, rows_by, running_sums_by, sums_by
 
 # Small ones, as of threads and streams, and any that a file may hold.
 NUMBERS = st.lists(st.one_of(st.integers(0, 3), st.integers(-(2**62), 2**62)), max_size=12)
@@ -58,3 +58,12 @@ def test_sums_stay_exact_where_floats_would_not() -> None:
 def test_chosen_rows_keep_their_columns_and_index(mask: list[bool]) -> None:
     frame = pd.DataFrame({"start_ns": [1, 2], "name": pd.Categorical(["a", "b"])}, index=[7, 9])
     pd.testing.assert_frame_equal(chosen(frame, np.array(mask)), frame[mask])
+
+
+@pytest.mark.parametrize("rows", [[], [2, 0], [True, False, True]], ids=["none", "places", "mask"])
+def test_some_columns_of_some_rows_are_those_of_the_frame(rows: list[int]) -> None:
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": pd.Categorical(["x", None, "y"]), "c": [0.5, 1.5, 2.5]})
+    picked = np.array(rows, dtype=None if rows else np.int64)
+    found = columns_at(frame, picked, ["b", "a"])
+    assert found.to_dict("list") == frame[["b", "a"]].iloc[picked].to_dict("list")
+    assert list(columns_at(frame.iloc[:0], picked[:0], ["a"])["a"]) == []
