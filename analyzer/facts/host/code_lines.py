@@ -71,11 +71,14 @@ def parse_frame(name: str) -> CodeLine | None:
     A relative path may still be an installed package's: `OwnCode` tells.
     """
     match = _FRAME.match(name) or _NOTEBOOK.match(name)
-    if match is None or _INSTALLED.search(name):
+    if match is None:
         return None
     file = match["file"].replace("\\", "/")
     top = file.split("/", 1)[0].removesuffix(".py")
+    # Most frames are of these, and the pattern takes longer.
     if not file.startswith("/") and (top in _PACKAGE_NAMES or top in sys.stdlib_module_names):
+        return None
+    if _INSTALLED.search(name):
         return None
     return CodeLine(file, int(match["line"]), match["function"])
 

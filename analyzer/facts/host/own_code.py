@@ -8,6 +8,8 @@ instead: the user's nearest line, whoever wrote the package.
 
 from __future__ import annotations
 
+from functools import cache
+
 import msgspec
 import numpy as np
 
@@ -39,9 +41,11 @@ class OwnCode(msgspec.Struct, frozen=True):
         line = parse_frame(name)
         return line if line is not None and self._is_own(line.file) else None
 
-    def nearest(self, stack: str) -> str:
-        """The innermost frame of the user in a `Call stack`, as text; empty where there is none."""
-        return next((frame for frame in stack.split(";") if self.line(frame.strip()) is not None), "").strip()
+    def nearest(self, stacks: list[str]) -> list[str]:
+        """The innermost frame of the user in each `Call stack`, as text; empty where there is none."""
+        # Stacks share most of their frames.
+        mine = cache(lambda frame: self.line(frame) is not None)
+        return [next(filter(mine, map(str.strip, stack.split(";"))), "") for stack in stacks]
 
     def _is_own(self, file: str) -> bool:
         if not _is_relative(file):

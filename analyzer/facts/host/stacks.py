@@ -81,7 +81,7 @@ class Stacks:
         texts = distinct_texts(stacks)
         if not texts and (len(self._trace.python) or not places(self._trace.meta)):
             return ops.iloc[:0][["thread", "start_ns", "end_ns"]].assign(name=np.empty(0, dtype=object))
-        names = np.array([*map(self._own.nearest, texts), ""], dtype=object)[codes_of(stacks)]
+        names = np.array([*self._own.nearest(texts), ""], dtype=object)[codes_of(stacks)]
         if not texts:
             names = np.where(_in_backward(ops), "", self._from_second_pass(ops["name"]))
         has = names != ""

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
+import numpy as np
 import pandas as pd
 
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
-from analyzer.spans.grouping import chosen
+from analyzer.spans.arrays import Int64Array, ObjectArray
 from analyzer.spans.intervals import EMPTY, IntervalSet
-from analyzer.spans.labels import is_any
+from analyzer.spans.labels import is_any, matching, texts
 from traces.fixed_frame import FixedFrame
 from traces.trace import Trace
 
 # Part of the iterator's class, which torchdata's begins with `_Stateful`.
 SINGLE_PROCESS = "SingleProcessDataLoaderIter"
 MULTI_PROCESS = "MultiProcessingDataLoaderIter"
+_TELLING = re.compile(f"{SINGLE_PROCESS}|{MULTI_PROCESS}")
 
 
 class InputWait(msgspec.Struct, frozen=True):
@@ -81,44 +85,47 @@ def input_wait(trace: Trace, steps: Steps, host: HostFacts, time: TimeFacts, *, 
         own_workers: Whether workers of the framework's make the batches, which no event shows.
     """
     ranges = trace.annotations
-    rows = chosen(ranges, is_any(ranges["kind"], "loader") & (ranges["thread"].to_numpy() == host.main_thread))
-    rows = _outermost(rows)
+    loader = is_any(ranges["kind"], "loader") & (ranges["thread"].to_numpy() == host.main_thread)
+    rows, names = _outermost(ranges, np.flatnonzero(loader))
     used = steps.used
     # A call belongs to the step whose mark it follows: the device may still be busy with the step before.
-    step = steps.of_host(rows["start_ns"].to_numpy())
-    rows, step = chosen(rows, step >= 0), step[step >= 0]
+    step = steps.of_host(ranges["start_ns"].to_numpy()[rows])
+    inside = step >= 0
+    rows, names, step = rows[inside], names[inside], step[inside]
     owned = time.waterfall.owned("input")
     collected = host.threads.during("gc", host.main_thread) if host.main_thread is not None else EMPTY
-    starts, ends = rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()
+    starts, ends, durations = (ranges[name].to_numpy()[rows] for name in ("start_ns", "end_ns", "dur_ns"))
     calls = FixedFrame(
         {
-            "name": rows["name"].astype("str").array,
+            "name": pd.array(names, dtype="str"),
             "start_ns": starts,
             "end_ns": ends,
-            "dur_ns": rows["dur_ns"].to_numpy() - collected.overlap_with(starts, ends),
+            "dur_ns": durations - collected.overlap_with(starts, ends),
             "idle_ns": owned.overlap_with(starts, ends),
             "step": used["number"].to_numpy()[step] if len(used) else step,
         },
-        index=rows.index,
+        index=ranges.index[rows],
         copy=False,
     )
     waiting = ((IntervalSet(starts, ends) | host.restarts.making_spans) & steps.window) - collected
     return InputWait(calls, owned, waiting, steps.count_with(owned), own_workers)
 
 
-def _outermost(rows: pd.DataFrame) -> pd.DataFrame:
-    """Calls not inside another one: a loader around a loader waits once.
+def _outermost(ranges: pd.DataFrame, rows: Int64Array) -> tuple[Int64Array, ObjectArray]:
+    """Calls not inside another one, in order, and their names: a loader around a loader waits once.
 
     A framework's range around torch's own takes the name of that: only it says who makes the batches.
+
+    Args:
+        ranges: The annotations.
+        rows: Those that are calls of a loader, on one thread.
     """
-    if not len(rows):
-        return rows
-    rows = rows.sort_values(["start_ns", "dur_ns"], ascending=[True, False])
-    outer = rows["end_ns"] > rows["end_ns"].cummax().shift(fill_value=-1)
-    if outer.all():
-        return rows
-    names = rows["name"].astype("str")
-    told = (
-        names.where(names.str.contains(f"{SINGLE_PROCESS}|{MULTI_PROCESS}")).groupby(outer.cumsum()).transform("first")
-    )
-    return rows.assign(name=told.fillna(names))[outer]
+    start, end, duration = (ranges[name].to_numpy()[rows] for name in ("start_ns", "end_ns", "dur_ns"))
+    order = np.lexsort((-duration, start))
+    rows, latest = rows[order], np.maximum.accumulate(end[order])
+    outer = end[order] > np.append(-1, latest)[: len(rows)]
+    every, told = texts(ranges["name"])[rows], np.flatnonzero(matching(ranges["name"], _TELLING.search)[rows])
+    names = every[outer]
+    call, first = np.unique(np.cumsum(outer)[told] - 1, return_index=True)
+    names[call] = every[told[first]]
+    return rows[outer], names

@@ -143,9 +143,6 @@ def _own(waterfall: Waterfall, gaps: IntervalSet) -> IntervalSet:
 
 def _silence(trace: Trace, steps: Steps) -> IntervalSet:
     """Time in the used steps with no event of the host on any thread."""
-    heard = EMPTY
-    for frame in (trace.ops, trace.runtime, trace.python, trace.gc, trace.collectives, trace.overhead):
-        heard |= IntervalSet.of_rows(frame)
     ranges, known = trace.annotations, ~is_any(trace.annotations["kind"], "module", "user")
-    heard |= IntervalSet.of_rows(ranges, known)
-    return steps.window - heard
+    frames = (trace.ops, trace.runtime, trace.python, trace.gc, trace.collectives, trace.overhead)
+    return steps.window - IntervalSet.union([IntervalSet.of_rows(ranges, known), *map(IntervalSet.of_rows, frames)])

@@ -73,6 +73,8 @@ def outermost_move(tree: OpTree, inner: Int64Array) -> Int64Array:
     for _ in range(2 * len(_MOVES)):
         parent = tree.parent[np.maximum(nearest, 0)]
         up = (nearest != NONE) & moves.take(parent)
+        if not up.any():
+            break
         nearest = np.where(up, parent, nearest)
     result: Int64Array = nearest
     return result
@@ -100,10 +102,9 @@ def _adjoining(tree: OpTree, fill: Int64Array, move: Int64Array) -> BoolArray:
     """Whether the fill ended before the move began and, where both shapes are known, both are of one shape."""
     ops = tree.ops
     ended: BoolArray = ops["end_ns"].to_numpy()[fill] <= ops["start_ns"].to_numpy()[move]
-    dims = ops["input_dims"].astype("object").to_numpy()
-    types = ops["input_types"].astype("object").to_numpy()
-    same = [_first(dims[left]) == _first(dims[right]) for left, right in zip(fill, move, strict=True)]
-    typed = [_first(types[left]) in (None, "", _first(types[right])) for left, right in zip(fill, move, strict=True)]
+    dims, types = ops["input_dims"].array, ops["input_types"].array
+    same = [_first(left) == _first(right) for left, right in zip(dims[fill], dims[move], strict=True)]
+    typed = [_first(left) in (None, "", _first(right)) for left, right in zip(types[fill], types[move], strict=True)]
     result: BoolArray = ended & np.array(same, dtype=np.bool_) & np.array(typed, dtype=np.bool_)
     return result
 
