@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from analyzer.spans.arrays import Int64Array, RowArray, narrow
@@ -43,16 +45,33 @@ class OpenSpans:
         Returns:
             Rows of the spans, -1 where none is open. Shape (n,).
         """
-        found = np.full(len(at_ns), NONE, dtype=np.int64)
-        for lane, rows in self._rows.items():
-            mine = np.flatnonzero(thread == lane)
-            if len(mine):
-                place = np.searchsorted(self._start.take(rows), at_ns[mine], side="right") - 1
-                found[mine] = np.where(place >= 0, rows.take(place), NONE)
+        found = self._last(thread, at_ns, "right")
         climbing = np.flatnonzero(found != NONE)
         while len(climbing := climbing[self._end[found[climbing]] <= at_ns[climbing]]):
             last = found[climbing]
             above = self._parent[last]
             found[climbing] = np.where(above == last, NONE, above)
             climbing = climbing[above != last]
+        return found
+
+    def before(self, thread: Int64Array, at_ns: Int64Array) -> Int64Array:
+        """The span that begins last before each moment on its thread, open or not.
+
+        Args:
+            thread: Threads, shape (n,).
+            at_ns: Moments, shape (n,).
+
+        Returns:
+            Rows of the spans, -1 where none begins before. Shape (n,).
+        """
+        return self._last(thread, at_ns, "left")
+
+    def _last(self, thread: Int64Array, at_ns: Int64Array, side: Literal["left", "right"]) -> Int64Array:
+        """The last span that begins before each moment on its thread, or with it where `side` is right; -1 for none."""
+        found = np.full(len(at_ns), NONE, dtype=np.int64)
+        for lane, rows in self._rows.items():
+            mine = np.flatnonzero(thread == lane)
+            if len(mine):
+                place = np.searchsorted(self._start.take(rows), at_ns[mine], side=side) - 1
+                found[mine] = np.where(place >= 0, rows.take(place), NONE)
         return found

@@ -67,6 +67,20 @@ class OpTree:
         """
         return self._open.at(thread, at_ns)
 
+    def before(self, rows: Int64Array) -> Int64Array:
+        """For each of some ops the one that starts last before it on its thread; -1 where there is none, or no op.
+
+        What starts together with an op is not before it: torch 1.8 wrote every op twice.
+
+        Args:
+            rows: Rows of `ops`, -1 for none, shape (n,).
+        """
+        known = rows != NONE
+        mine, found = rows[known], np.full(len(rows), NONE, dtype=np.int64)
+        thread, start = (self.ops[name].to_numpy()[mine] for name in ("thread", "start_ns"))
+        found[known] = self._open.before(thread, start)
+        return found
+
     @cached_property
     def _levels(self) -> list[tuple[RowArray, RowArray]]:
         """Rows that are inside another one, by depth, with the row around each."""

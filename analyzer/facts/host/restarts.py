@@ -85,8 +85,11 @@ def restarts(trace: Trace, thread: int | None) -> Restarts:
         trace: The trace.
         thread: The training thread.
     """
-    calls, ops = _calls(trace, thread), _between_calls(trace, thread)
-    if not len(calls) or not len(ops):
+    ops = _between_calls(trace, thread)
+    if not len(ops):
+        return _NONE
+    calls = _calls(trace, thread)
+    if not len(calls):
         return _NONE
     start, end = calls["start_ns"].to_numpy(np.int64), calls["end_ns"].to_numpy(np.int64)
     at, name = ops["start_ns"].to_numpy(np.int64), ops["name"].astype("str").to_numpy(dtype=np.str_)

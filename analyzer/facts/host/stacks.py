@@ -21,6 +21,7 @@ from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
 from analyzer.spans.nesting import nest, own_ns
 from analyzer.spans.open_spans import OpenSpans
+from traces.fixed_frame import FixedFrame
 from traces.trace import Trace
 
 __all__ = ["CodeLine", "Stacks", "parse_frame", "relative"]
@@ -85,10 +86,8 @@ class Stacks:
         if not texts:
             names = np.where(_in_backward(ops), "", self._from_second_pass(ops["name"]))
         has = names != ""
-        found: pd.DataFrame = (
-            ops.loc[has, ["thread", "start_ns", "end_ns"]].assign(name=names[has]).reset_index(drop=True)
-        )
-        return found
+        columns = {name: ops[name].to_numpy()[has] for name in ("thread", "start_ns", "end_ns")}
+        return FixedFrame({**columns, "name": names[has]}, copy=False)
 
     def _from_second_pass(self, ops: pd.Series[str]) -> npt.NDArray[np.object_]:
         """For each op the user's frame that calls its like, from a pass with stacks; an empty string where that is unknown."""
@@ -192,15 +191,15 @@ class Stacks:
         missing = names == ""
         if len(self.frames) or not missing.any():
             return names
-        ops = self._of_ops[(self._of_ops["thread"] == thread).to_numpy()]
+        ops = np.flatnonzero(self._of_ops["thread"].to_numpy() == thread)
         if not len(ops):
             return names
         # In the order of their starts already, as all frames of a trace are.
-        starts = ops["start_ns"].to_numpy()
+        starts = self._of_ops["start_ns"].to_numpy()[ops]
         index = np.searchsorted(starts, at_ns, side="left")
         place = np.minimum(index, len(ops) - 1)
         soon = (index < len(ops)) & (starts[place] < until_ns)
-        return np.where(missing & soon, ops["name"].to_numpy(dtype=object)[place], names)
+        return np.where(missing & soon, self._open[0][ops[place]], names)
 
     def at(
         self, threads: npt.ArrayLike, at_ns: npt.ArrayLike, main: int | None, until_ns: npt.ArrayLike | None = None

@@ -12,7 +12,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.input.wait import InputWait
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.spans.arrays import Int64Array
-from analyzer.spans.grouping import numbered, sums_by
+from analyzer.spans.grouping import columns_at, numbered, sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
 from analyzer.spans.nesting import nest
@@ -94,7 +94,8 @@ def _inside(ops: pd.DataFrame, thread: int | None, calls: pd.DataFrame) -> pd.Da
     spans = IntervalSet.of_rows(calls)
     lane, start, end = (ops[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
     rows = np.flatnonzero(spans.contains(start) & (lane == thread))
-    return ops.iloc[rows[nest(lane[rows], start[rows], end[rows]).is_root]]
+    outermost = rows[nest(lane[rows], start[rows], end[rows]).is_root]
+    return columns_at(ops, outermost, ("name", "start_ns", "end_ns", "dur_ns"))
 
 
 def _repeated(ops: pd.DataFrame, calls: pd.DataFrame) -> tuple[int | None, tuple[str, ...]]:

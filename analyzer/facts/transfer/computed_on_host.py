@@ -7,7 +7,7 @@ import numpy as np
 from analyzer.facts.host.dispatch_owner import OWN_WORK_ALONE_NS
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.transfer.copies import Transfers
-from analyzer.facts.transfer.made_on_host import op_before, outermost_move
+from analyzer.facts.transfer.made_on_host import outermost_move
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
 from analyzer.spans.open_spans import NONE
@@ -32,7 +32,7 @@ def computed_on_host(trace: Trace, host: HostFacts, transfers: Transfers) -> str
         return None
     called = copies["call_start_ns"].to_numpy(np.int64)
     inner = tree.enclosing(copies["call_thread"].to_numpy(np.int64), called)
-    before = op_before(ops, outermost_move(tree, inner))
+    before = tree.before(outermost_move(tree, inner))
     # What the program called, around the last op inside it.
     parent = np.append(tree.parent, NONE)
     root = before

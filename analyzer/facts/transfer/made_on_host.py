@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
-import pandas as pd
 
 from analyzer.facts.host.ops import OpTree
 from analyzer.facts.host.section import HostFacts
@@ -13,7 +12,6 @@ from analyzer.facts.transfer.copies import Copies, Transfers
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import texts
-from analyzer.spans.nesting import outer_first_per_thread
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
 
@@ -51,7 +49,7 @@ def made_on_host(trace: Trace, host: HostFacts, transfers: Transfers) -> MadeOnH
         return MadeOnHost(Copies(copies.iloc[:0]), (), IntervalSet())
     inner = tree.enclosing(copies["call_thread"].to_numpy(np.int64), copies["call_start_ns"].to_numpy(np.int64))
     move = outermost_move(tree, inner)
-    before = op_before(ops, move)
+    before = tree.before(move)
     found = (move != NONE) & (before != NONE)
     fill = tree.named(lambda name: name in _FILLS)
     found &= np.append(fill, False)[before]
@@ -78,24 +76,6 @@ def outermost_move(tree: OpTree, inner: Int64Array) -> Int64Array:
         nearest = np.where(up, parent, nearest)
     result: Int64Array = nearest
     return result
-
-
-def op_before(ops: pd.DataFrame, rows: Int64Array) -> Int64Array:
-    """For each op the one that starts last before it on its thread; -1 where there is none.
-
-    What starts together with an op is not before it: torch 1.8 wrote every op twice.
-    """
-    thread, start = ops["thread"].to_numpy(), ops["start_ns"].to_numpy()
-    if not (rows != NONE).any():
-        return np.full(len(rows), NONE, dtype=np.int64)
-    order = outer_first_per_thread(thread, start, ops["end_ns"].to_numpy())
-    opens = np.append(True, (np.diff(thread[order]) != 0) | (np.diff(start[order]) != 0))
-    place = np.empty(len(ops), dtype=np.int64)
-    place[order] = np.maximum.accumulate(np.where(opens, np.arange(len(ops)), 0))
-    at = place[np.maximum(rows, 0)]
-    earlier = order[np.maximum(at - 1, 0)]
-    known = (rows != NONE) & (at > 0) & (thread[earlier] == thread[np.maximum(rows, 0)])
-    return np.where(known, earlier, NONE)
 
 
 def _adjoining(tree: OpTree, fill: Int64Array, move: Int64Array) -> BoolArray:

@@ -34,14 +34,15 @@ def through_host(trace: Trace, steps: Steps, transfers: Transfers) -> ThroughHos
         steps: The steps.
         transfers: Copies between host and device.
     """
-    copies = transfers.all.of_size(SMALL_BYTES).with_call
-    copies = copies[is_any(copies["direction"], "HtoD", "DtoH")]
-    if len(copies) < 2 or steps.source == "whole-trace":
+    if steps.source == "whole-trace":
         return ThroughHost()
-    copies = copies.sort_values(["call_thread", "call_start_ns"], kind="stable")
-    begin, end = (copies[f"call_{name}_ns"].to_numpy(dtype=np.int64) for name in ("start", "end"))
-    thread = copies["call_thread"].to_numpy(dtype=np.int64)
-    out = is_any(copies["direction"], "DtoH")
+    copies = transfers.all.of("HtoD", "DtoH").of_size(SMALL_BYTES).with_call
+    if len(copies) < 2:
+        return ThroughHost()
+    thread, begin, end = (copies[f"call_{name}"].to_numpy(dtype=np.int64) for name in ("thread", "start_ns", "end_ns"))
+    order = np.lexsort((begin, thread))
+    thread, begin, end = thread[order], begin[order], end[order]
+    out = is_any(copies["direction"], "DtoH")[order]
     step = steps.of_host(begin)
     joined = np.append(False, (thread[1:] == thread[:-1]) & (step[1:] == step[:-1]) & (step[1:] >= 0))
     # The first of a row of copies to the host that goes on until here.
@@ -53,5 +54,5 @@ def through_host(trace: Trace, steps: Steps, transfers: Transfers) -> ThroughHos
     back = ~out & joined & out[previous] & quiet
     return ThroughHost(
         IntervalSet(end[first[previous]][back], begin[back]) & steps.host_window,
-        int(copies["size_bytes"].to_numpy(dtype=np.int64, na_value=0)[back].sum()),
+        int(copies["size_bytes"].to_numpy(dtype=np.int64, na_value=0)[order[back]].sum()),
     )
