@@ -65,9 +65,8 @@ def _by_shape(trace: Trace, host: HostFacts, copies: pd.DataFrame) -> np.ndarray
 
 
 def _texts(column: pd.Series[str], rows: Int64Array) -> list[object]:
-    """The column's texts at the given rows; None where there is no row (-1)."""
-    texts = column.astype("object").to_list()
-    return [texts[row] if row != NONE else None for row in rows.tolist()]
+    """The column's texts at the given rows; NA where there is none, or no row (-1)."""
+    return list(column.array.take(rows, allow_fill=True))
 
 
 def _is_image(dims: object, types: object, size_bytes: int) -> bool:

@@ -10,6 +10,8 @@ from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.health.section import HealthFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
+from analyzer.spans.arrays import Int64Array
+from analyzer.spans.columns import present
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import distinct_texts, is_any
@@ -128,25 +130,24 @@ def device_memory(trace: Trace, device: DeviceFacts, steps: Steps) -> DeviceMemo
     memory = trace.memory
     if not len(memory):
         return DeviceMemory(None, None, _capacity(trace, number), np.empty(0, dtype=np.int64))
-    mine = (memory["device_type"] == _CUDA) & (memory["device_id"].fillna(number) == number)
-    memory = memory[mine.fillna(False).to_numpy(dtype=bool)].sort_values("start_ns", kind="stable")
-    totals = memory[memory["allocated_bytes"].notna()]
-    at = totals["start_ns"].to_numpy()
-    ends = steps.used["host_end_ns"].to_numpy()
-    last = np.searchsorted(at, ends, side="right") - 1
-    allocated = totals["allocated_bytes"].to_numpy(dtype=np.int64, na_value=0)
+    start = memory["start_ns"].to_numpy()
+    mine = memory["device_type"].to_numpy(dtype=np.float64, na_value=np.nan) == _CUDA
+    mine &= memory["device_id"].to_numpy(dtype=np.int64, na_value=number) == number
+    known = np.flatnonzero(mine & present(memory["allocated_bytes"]))
+    known = known[np.argsort(start[known], kind="stable")]
+    allocated = memory["allocated_bytes"].to_numpy(dtype=np.int64, na_value=0)
+    last = np.searchsorted(start[known], steps.used["host_end_ns"].to_numpy(), side="right") - 1
     return DeviceMemory(
-        peak_allocated_bytes=_peak(memory["allocated_bytes"]),
-        peak_reserved_bytes=_peak(memory["reserved_bytes"]),
+        peak_allocated_bytes=_peak(allocated[mine]),
+        peak_reserved_bytes=_peak(memory["reserved_bytes"].to_numpy(dtype=np.int64, na_value=0)[mine]),
         capacity_bytes=_capacity(trace, number),
-        at_step_end=allocated[last[last >= 0]],
+        at_step_end=allocated[known[last[last >= 0]]],
     )
 
 
-def _peak(values: pd.Series[int]) -> int | None:
-    known = values.dropna()
+def _peak(values: Int64Array) -> int | None:
     # Versions that do not state totals write 0 for them.
-    return int(known.max()) if len(known) and int(known.max()) > 0 else None
+    return int(values.max(initial=0)) or None
 
 
 def _capacity(trace: Trace, number: int) -> int | None:

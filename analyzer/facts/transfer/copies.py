@@ -60,7 +60,7 @@ class Copies(msgspec.Struct, frozen=True):
     @property
     def with_call(self) -> pd.DataFrame:
         """Those whose call is in the trace."""
-        return self.frame[present(self.frame["call_start_ns"])]
+        return chosen(self.frame, present(self.frame["call_start_ns"]))
 
     @property
     def call_time(self) -> IntervalSet:
@@ -259,27 +259,23 @@ class BlockedAfter(msgspec.Struct, frozen=True):
 def blocked_after(steps: Steps, sync: SyncFacts, transfers: Transfers, copies: Copies) -> BlockedAfter:
     """The waits that follow these copies in the same op; each wait belongs to the last copy to the device before it."""
     waits = sync.waits
-    mine = (waits.calls["reason"] == "copy_in").to_numpy()
-    calls = waits.calls[mine]
-    until = waits.territory_end_ns[mine]
+    waiting = (waits.calls["reason"] == "copy_in").to_numpy()
+    lane, start, end = (waits.calls[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
     every = transfers.to_device.with_call
     wanted = every.index.isin(copies.frame.index)
-    chosen = np.zeros(len(calls), dtype=bool)
-    threads = every["call_thread"].to_numpy(np.int64)
-    for thread in np.unique(threads).tolist() if len(calls) else ():
+    going = np.zeros(len(waits.calls), dtype=np.bool_)
+    threads, ended = (every[name].to_numpy(np.int64) for name in ("call_thread", "call_end_ns"))
+    for thread in np.unique(threads).tolist() if waiting.any() else ():
         rows = np.flatnonzero(threads == thread)
-        ends = every["call_end_ns"].to_numpy(np.int64)[rows]
-        order = np.argsort(ends, kind="stable")
-        here = np.flatnonzero((calls["thread"] == thread).to_numpy())
-        before = np.searchsorted(ends[order], calls["start_ns"].to_numpy()[here], side="right") - 1
+        rows = rows[np.argsort(ended[rows], kind="stable")]
+        here = np.flatnonzero(waiting & (lane == thread))
+        before = np.searchsorted(ended[rows], start[here], side="right") - 1
         found = before >= 0
-        chosen[here[found]] = wanted[rows[order[before[found]]]]
-    start, end = calls["start_ns"].to_numpy()[chosen], calls["end_ns"].to_numpy()[chosen]
-    going = np.zeros(len(waits.calls), dtype=bool)
-    going[np.flatnonzero(mine)[chosen]] = True
+        going[here[found]] = wanted[rows[before[found]]]
+    start, end, until = start[going], end[going], waits.territory_end_ns[going]
     return BlockedAfter(
         host=IntervalSet(start, end) & steps.window,
-        owned=waits.sync & IntervalSet(start, until[chosen]),
+        owned=waits.sync & IntervalSet(start, until),
         removable=removable_of(waits, going),
-        number=int(chosen.sum()),
+        number=int(going.sum()),
     )
