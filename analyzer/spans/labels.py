@@ -20,7 +20,10 @@ def codes_of(values: pd.Series[Any]) -> npt.NDArray[np.signedinteger[Any]]:
 
 def distinct_texts(values: pd.Series[Any]) -> list[str]:
     """The vocabulary of a categorical column, in the order of its codes."""
-    return list(map(str, cast("pd.Categorical", values.array).categories.tolist()))
+    vocabulary = cast("pd.Categorical", values.array).categories
+    listed: list[str] = vocabulary.tolist()
+    # Asked for hundreds of times, and to make texts of texts takes most of it.
+    return listed if isinstance(vocabulary.dtype, pd.StringDtype) else list(map(str, listed))
 
 
 def texts(values: pd.Series[Any]) -> npt.NDArray[np.object_]:

@@ -249,8 +249,8 @@ class Stacks:
         if not found.any():
             return None
         weights = np.ones(len(names)) if weight is None else np.asarray(weight, dtype=np.float64)
-        totals = pd.Series(weights[found]).groupby(names[found], sort=True).sum()
-        most = str(totals.idxmax())
+        places, distinct = pd.factorize(names[found], sort=True)
+        most = str(distinct[np.argmax(np.bincount(places, weights=weights[found]))])
         if until_ns is None:
             return self.line(most)
         lasts = np.asarray(until_ns, dtype=np.int64) - np.asarray(at_ns, dtype=np.int64)
