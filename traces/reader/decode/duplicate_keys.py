@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from operator import attrgetter
 
+import numpy as np
+
 from traces.reader.events import Event
 
 _KEYS = ("ph", "cat", "pid", "tid", "ts", "dur")
@@ -32,7 +34,8 @@ class DoubledKeys:
         self._bytes += len(array)
         if beyond and not self._found:
             return []
-        alarms = {key for key in self._watched if array.count(b'"%b":' % key.encode()) > _stated(events, key)}
+        named = _named(array)
+        alarms = {key for key in self._watched if named[key] > _stated(events, key)}
         if not alarms:
             return []
         doubled = _states_twice(array)
@@ -41,6 +44,23 @@ class DoubledKeys:
         else:
             self._watched -= alarms
         return doubled
+
+
+def _named(array: bytes) -> dict[str, int]:
+    """How often each key stands in a text that begins with a bracket.
+
+    What stands before the ends of all keys is looked at once: to count them one after another takes six times as long, in all
+    as much as decoding 2 MB.
+    """
+    text = np.frombuffer(array, dtype=np.uint8)
+    ends = np.flatnonzero((text[:-1] == ord('"')) & (text[1:] == ord(":")))
+    before = np.ndarray(max(len(text) - 3, 0), dtype="<u4", buffer=array, strides=(1,))[ends[ends >= 4] - 4]
+    return {key: int(np.count_nonzero(before >> 8 * (3 - len(key)) == _as_number(key))) for key in _KEYS}
+
+
+def _as_number(key: str) -> int:
+    """A key and the quote before it, as the last of the four bytes of a number."""
+    return int.from_bytes(b'"' + key.encode(), "little")
 
 
 def _stated(events: Sequence[Event], key: str) -> int:
