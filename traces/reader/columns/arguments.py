@@ -46,7 +46,8 @@ def _ids(**columns: Sequence[Any]) -> dict[str, npt.NDArray[Any]]:
 
 def _external(args: Sequence[Args]) -> dict[str, npt.NDArray[Any]]:
     values = [a.external_id for a in args]
-    if None in values:
+    # To look for what is false takes a third as long as to compare with None.
+    if not all(values) and None in values:
         values = [a.external_id if a.external_id is not None else a.external_id_legacy for a in args]
     ids, known = integers(values)
     return {"external_id": ids, "external_id_known": known}

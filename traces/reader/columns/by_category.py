@@ -18,7 +18,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from traces.reader.columns.numbers import small_integers
 from traces.reader.events import FIRST_EDGE, Args, Event, argument_key
 from traces.reader.names.vocabulary import Kind, event_kind
 
@@ -89,22 +88,24 @@ def _decoder(structs: Iterable[type]) -> msgspec.json.Decoder[Any]:
 
 
 _LOOSE, _EXACT = _structs(int | float | str | None), _structs(Decimal | None)
-_KIND_OF = _LOOSE | _EXACT
+_NUMBER_OF = {struct: number for number, struct in enumerate(_LOOSE | _EXACT)}
+KINDS = np.array(list((_LOOSE | _EXACT).values()), dtype=np.int8)
 DECODER, EXACT_DECODER = (_decoder(structs) for structs in (_LOOSE, _EXACT))
 
 
 def is_by_category(event: object) -> bool:
     """Whether an event was decoded by its category."""
-    return type(event) in _KIND_OF
+    return type(event) in _NUMBER_OF
 
 
-def kinds_of(events: Sequence[Event]) -> npt.NDArray[np.int8] | None:
-    """The kind of each event; None where one was not decoded by its category."""
-    if not _KIND_OF.keys() >= set(map(type, events)):
+def structs_of(events: Sequence[Event]) -> npt.NDArray[np.uint8] | None:
+    """The number of each event's struct, by which `KINDS` has its kind; None where one was not decoded by its category."""
+    try:
+        return np.frombuffer(bytes(map(_NUMBER_OF.__getitem__, map(type, events))), dtype=np.uint8)
+    except KeyError:
         return None
-    return small_integers(list(map(_KIND_OF.__getitem__, map(type, events)))).astype(np.int8)
 
 
 def pairs_of(events: Sequence[Event]) -> set[tuple[Any, Any]]:
-    """All pairs of phase and category of events that were decoded by their category."""
-    return {(event.ph, event.cat) for event in events}
+    """All pairs of phase and category of events of one struct."""
+    return {(phase, events[0].cat) for phase in {event.ph for event in events}}

@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from traces.reader.columns.arguments import ARGUMENTS, Int32Array, codes
 from traces.reader.columns.ascend import ascend_kind
-from traces.reader.columns.by_category import kinds_of, pairs_of
+from traces.reader.columns.by_category import KINDS, pairs_of, structs_of
 from traces.reader.columns.growing import Growing
 from traces.reader.columns.numbering import EventNumbers
 from traces.reader.columns.numbers import integers, nanoseconds
 from traces.reader.columns.pairs import Pairs
 from traces.reader.columns.signatures import Signatures
-from traces.reader.columns.symbols import Kinds, Symbols
+from traces.reader.columns.symbols import CODED, Kinds, Symbols
 from traces.reader.events import FIRST_EDGE, Event
 from traces.reader.mend.repairs import Repairs
 from traces.reader.names.vocabulary import (
@@ -39,24 +39,6 @@ _OP, _ANNOTATION, _PYTHON, _GC, _GRAPH_EDGE, _UNKNOWN, _HALF = map(
 )
 # The kind of each event, its signature, and lists of those of one kind, as far as they were made.
 _Sorted = tuple[npt.NDArray[np.int8], Int32Array, dict[int, list[Event]]]
-# Columns of codes, and the table that each numbers.
-_CODED = {"name": "names", "thread": "threads", "category": "categories"} | dict.fromkeys(
-    (
-        "input_dims",
-        "input_types",
-        "concrete_inputs",
-        "stack",
-        "message_type",
-        "message",
-        "grid",
-        "block",
-        "residency",
-        "text",
-        "stated_flops",
-        "stated_gigabytes",
-    ),
-    "texts",
-)
 
 
 class Columns:
@@ -141,21 +123,27 @@ class Columns:
 
     def _by_category(self, events: Sequence[Event]) -> _Sorted | None:
         """The same of events that tell their kind by their type; slots of one type are read in half the time."""
-        kinds = kinds_of(events) if events else None
-        if kinds is None:
+        structs = structs_of(events) if events else None
+        if structs is None:
             return None
         self._signatures.make_room()
+        kinds = KINDS[structs]
         signatures = np.zeros(len(events), dtype=np.int32)
         parts: dict[int, list[Event]] = {}
-        for value in np.flatnonzero(np.bincount(kinds)).tolist():
-            mask = kinds == value
-            parts[value] = part = list(compress(events, mask.tobytes()))
+        several: set[int] = set()
+        for number in np.flatnonzero(np.bincount(structs)).tolist():
+            mask = structs == number
+            part = list(compress(events, mask.tobytes()))
+            value = int(KINDS[number])
             if value:
-                signatures[mask] = self._signatures.of(part)
+                several |= parts.keys() & {value}
+                parts[value] = part
+                signatures[mask] = self._signatures.of_alike(part)
             else:
                 for pair in pairs_of(part):
                     self._kinds[pair]
-        return kinds, signatures, parts
+        # What is of one kind stays in the order of the file.
+        return kinds, signatures, {value: part for value, part in parts.items() if value not in several}
 
     def finish(self) -> None:
         """Takes over the spans whose halves were collected."""
@@ -176,7 +164,7 @@ class Columns:
         here = {table: np.append(codes(mine, theirs), np.int32(-1)) for table, (mine, theirs) in numbered.items()}
         for kind in list(other._tables):
             part = other.take(kind)
-            self._append(kind, {c: here[_CODED[c]][values] if c in _CODED else values for c, values in part.items()})
+            self._append(kind, {c: here[CODED[c]][values] if c in CODED else values for c, values in part.items()})
         self.events += other.events
         self.numbers.extend(other.numbers)
         self.unknown.update(other.unknown)

@@ -6,6 +6,25 @@ from typing import Any
 
 from traces.reader.names.vocabulary import event_kind
 
+# Columns of codes, and the table that each numbers.
+CODED = {"name": "names", "thread": "threads", "category": "categories"} | dict.fromkeys(
+    (
+        "input_dims",
+        "input_types",
+        "concrete_inputs",
+        "stack",
+        "message_type",
+        "message",
+        "grid",
+        "block",
+        "residency",
+        "text",
+        "stated_flops",
+        "stated_gigabytes",
+    ),
+    "texts",
+)
+
 
 class Symbols(dict[Any, int]):
     """Distinct values numbered in order of appearance; a missing key numbers itself (no Python call on a hit)."""
