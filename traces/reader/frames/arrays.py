@@ -26,7 +26,7 @@ def nullable(table: Table, column: str) -> pd.api.extensions.ExtensionArray:
     """A column of whole numbers, NA where `<column>_known` is false or the column is absent."""
     rows = len(table["start"])
     if column not in table:
-        return pd.array([pd.NA] * rows, dtype="Int64")
+        return pd.arrays.IntegerArray(thrifty(np.zeros(rows, dtype=np.int64)), thrifty(np.ones(rows, dtype=bool)))
     unknown = thrifty(~table[column + "_known"].astype(bool))
     return pd.arrays.IntegerArray(table[column].astype(np.int64, copy=False), unknown)
 

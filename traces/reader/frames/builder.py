@@ -24,6 +24,7 @@ from traces.reader.frames.declared import declared
 from traces.reader.frames.graph_edges import edge_ends
 from traces.reader.frames.layers import join_layers
 from traces.reader.frames.memory import memory_columns, memory_rows
+from traces.reader.frames.steps import one_per_number
 from traces.reader.frames.threads import thread_numbers, threads
 from traces.reader.mend.repairs import Repairs
 from traces.reader.names.collectives import COLLECTIVE_WORDS, are_collective, collective_word
@@ -34,7 +35,6 @@ from traces.reader.names.vocabulary import (
     copy_host_memory,
     restored_path,
     runtime_kind,
-    step_number,
 )
 
 ANNOTATION_KINDS = ("loader", "optimizer_step", "zero_grad", "compile", "module", "user")
@@ -92,7 +92,7 @@ class FrameBuilder:
             "quarantined": declared("quarantined", self._quarantined()),
         }
 
-    def _makers(self) -> dict[str, tuple[Kind, Callable[[], dict[str, Any] | pd.DataFrame]]]:
+    def _makers(self) -> dict[str, tuple[Kind, Callable[[], dict[str, Any]]]]:
         """Of each frame of one kind of event, that kind and what makes it."""
         ends = partial(edge_ends, self._columns.threads)
         return {
@@ -266,13 +266,9 @@ class FrameBuilder:
         table, shared = self._base(Kind.COUNTER, sampled(raw, devices) if raw else None)
         return shared | samples(table, shared["thread"], devices)
 
-    def _steps(self) -> pd.DataFrame:
-        """One row per step: of several marks with one number on several threads, the longest counts."""
+    def _steps(self) -> dict[str, Any]:
         table, shared = self._base(Kind.STEP)
-        numbers = [step_number(str(self._names[code])) for code in table["name"].tolist()]
-        frame = pd.DataFrame(shared | {"number": np.array(numbers, dtype=np.int64)})
-        longest = frame.sort_values(["number", "dur_ns"], ascending=[True, False]).drop_duplicates("number")
-        return longest.sort_values("start_ns").reset_index(drop=True)
+        return one_per_number(shared, [str(self._names[code]) for code in table["name"].tolist()])
 
     def _quarantined(self) -> dict[str, Any]:
         aside = self.aside
