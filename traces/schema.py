@@ -12,7 +12,7 @@ class Column(msgspec.Struct, frozen=True):
     """One column of a frame.
 
     Args:
-        dtype: pandas dtype: `int64`, `Int64` (may be NA), `float64` (may be NaN), `bool`, `category`.
+        dtype: pandas dtype: `int64`, `int32` (a position), `Int64` (may be NA), `float64` (may be NaN), `bool`, `category`.
         text: What it holds.
     """
 
@@ -28,7 +28,7 @@ _TIME = {
 }
 _THREAD = {
     "process": Column("int64", "Row group of the process: equal for threads of one process."),
-    "thread": Column("int64", "Index into the `threads` frame."),
+    "thread": Column("int32", "Index into the `threads` frame."),
 }
 _DEVICE = {
     "device": Column("int64", "Device number within the process."),

@@ -24,7 +24,7 @@ def narrow(values: Int64Array) -> RowArray:
     Args:
         values: Positions, shape (n,).
     """
-    return values.astype(np.int32) if _fit(values, np.int32) else values
+    return values.astype(np.int32, copy=False) if _fit(values, np.int32) else values
 
 
 # Rows that are worked on together: of millions at once what is worked out for each would be several times the arrays.

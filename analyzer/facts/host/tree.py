@@ -22,8 +22,8 @@ class HostTree(msgspec.Struct, frozen=True, dict=True):
     """Spans of the host, nested per thread.
 
     Args:
-        frame: One row per span: name and kind (categories; of a range or a call, NA for ops), row (position in the frame it
-            comes from), thread, start_ns, end_ns. First the ranges, then the ops, then the calls.
+        frame: One row per span: name and kind (categories; of a range or a call, NA for ops), thread, start_ns, end_ns. First
+            the ranges, then the ops, then the calls.
         parent: Row of the enclosing span, or the row itself for an outermost one.
         depth: Number of spans around each.
         sources: Which rows come from `annotations`, `ops` and `runtime`.
@@ -39,6 +39,11 @@ class HostTree(msgspec.Struct, frozen=True, dict=True):
         """How long each span takes; asked seldom, and not kept for millions."""
         found: Int64Array = self.frame["end_ns"].to_numpy() - self.frame["start_ns"].to_numpy()
         return found
+
+    def ops(self, rows: Int64Array) -> Int64Array:
+        """Rows of `trace.ops` of rows of the tree, all of them ops; shape of `rows`."""
+        first: int = self.sources["ops"].start
+        return rows - first
 
     def named(self, *names: str) -> BoolArray:
         """Rows whose name is one of these."""
@@ -110,7 +115,6 @@ def host_tree(trace: Trace) -> HostTree:
             "thread": narrow(thread),
             "start_ns": start,
             "end_ns": end,
-            "row": narrow(np.concatenate([kept, np.arange(len(trace.ops)), np.arange(len(trace.runtime))])),
             "name": joined([part["name"] for part in frames.values()]),
             "kind": joined([ranges["kind"], constant(None, len(trace.ops)), trace.runtime["kind"]]),
         },

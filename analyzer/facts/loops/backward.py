@@ -78,7 +78,7 @@ class BackwardTimes:
             rows: Rows of the tree, all of them ops.
             run: Number of the run of each, in order.
         """
-        numbers = self._ops[self._tree.frame["row"].to_numpy()[rows]]
+        numbers = self._ops[self._tree.ops(rows)]
         known = ~np.asarray(numbers.isna(), dtype=np.bool_)
         if not known.any() or not self._known.any():
             return EMPTY

@@ -31,7 +31,7 @@ def none_of_another(ops: pd.DataFrame, tree: HostTree, members: Int64Array) -> b
         tree: The host's spans.
         members: Rows of the tree; products, all of them.
     """
-    codes = np.unique(codes_of(ops["input_dims"])[tree.frame["row"].to_numpy()[members]])
+    codes = np.unique(codes_of(ops["input_dims"])[tree.ops(members)])
     if not len(codes) or codes[0] < 0:
         return False
     texts = distinct_texts(ops["input_dims"])

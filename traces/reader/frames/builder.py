@@ -127,12 +127,15 @@ class FrameBuilder:
         order = order[outer_first(begins, begins + unsorted["dur"][order])]
         table = {key: of_rows(unsorted.pop(key), order) for key in list(unsorted)}
         start, end = (self._places.of(name, kind, len(order)) for name in ("start_ns", "end_ns"))
-        thread = thrifty(table["thread"].astype(np.int64))
+        # Of a kind that is laid beside others, the memory of all threads is what the tree of the host needs.
+        thread = self._places.of("thread", kind, len(order), np.int32)
+        thread[:] = table["thread"]
+        thread = thread if kind in BESIDE else thrifty(thread)
         table["start"] = np.subtract(table["start"], self.origin_ns, out=start)
         np.add(start, table["dur"], out=end)
         return table, {
             "name": self._symbols(table["name"]),
-            "process": thrifty(self._process[thread]) if len(thread) else thread,
+            "process": thrifty(self._process[thread]),
             "thread": thread,
             "start_ns": start,
             "dur_ns": table["dur"],

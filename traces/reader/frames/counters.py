@@ -38,6 +38,6 @@ def samples(table: Table, thread: npt.NDArray[np.int64], devices: list[int | Non
     """
     numbers = np.array([device or 0 for device in devices], dtype=np.int64)
     return {
-        "device": numbers[thread] if len(thread) else thread,
+        "device": numbers[thread],
         "value": table.get("value", np.empty(0, dtype=np.float64)),
     }

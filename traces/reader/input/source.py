@@ -110,8 +110,8 @@ class Source:
         else:
             text = iter(lambda: self._reader.read(min(PIECE_BYTES, BLOCK_BYTES)), b"")
         blocks = self._sound(text, packed=packed)
-        # A thread that waits for a pipe could not be interrupted; one that only reads and hashes waits so long for the interpreter's
-        # lock, for each piece, that nothing is gained (a twelfth of all CPU time).
+        # A thread that waits for a pipe could not be interrupted. One that only reads and hashes waits for the interpreter's lock
+        # for as long as it works, and costs a twelfth of all CPU time.
         blocks = self._ahead(blocks) if is_file and packed else blocks
         for block in blocks:
             position = self._reader.position

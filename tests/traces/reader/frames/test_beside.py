@@ -11,7 +11,7 @@ from traces.reader.frames.beside import BESIDE, Beside, together
 from traces.reader.names.vocabulary import Kind
 from traces.trace import Trace
 
-COLUMNS = ("start_ns", "end_ns")
+COLUMNS = ("start_ns", "end_ns", "thread")
 
 
 def test_neighbours_are_not_copied_and_others_are() -> None:
@@ -60,3 +60,17 @@ def test_the_tree_of_the_host_is_made_of_the_frames_themselves(lost: bool) -> No
         parts = [frame[column].to_numpy() for frame in (read.annotations, read.ops, read.runtime)]
         assert tree.frame[column].to_numpy().tolist() == np.concatenate(parts).tolist()
         assert all(np.shares_memory(tree.frame[column].to_numpy(), part) for part in parts)
+
+
+@pytest.mark.parametrize("modules", [0, 2])
+def test_which_op_a_row_of_the_tree_is(modules: int) -> None:
+    builder = TraceBuilder()
+    for at in range(modules):
+        builder.annotation(f"nn.Module: layer{at}", 1_000 * at, 10)
+    builder.annotation("mine", 0, 900)
+    for at, name in enumerate(("aten::mm", "aten::mul", "aten::mm")):
+        builder.op(name, 100 * at, 50)
+    read = as_read(builder.content())
+    tree = host_tree(read)
+    assert tree.ops(np.flatnonzero(tree.named("aten::mul"))).tolist() == [1]
+    assert tree.ops(np.flatnonzero(tree.of_source("ops"))).tolist() == list(range(len(read.ops)))
