@@ -131,12 +131,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     # What stays on the device is not sent at all; batches have to travel.
     claims = (facts.time.waterfall.owned("transfer_call") & calls) | blocked.owned
     claims |= exposed if weights else exposed.scaled(shorter)
-    behind, no_batches = facts.sync.behind(calls), what_is_pageable(facts)
+    behind, what = facts.sync.behind(calls), what_is_pageable(facts)
     yield Finding(
         why=f"{size(step_bytes)} a step are copied to the device from pageable memory; the calls hold the host for "
         f"{duration(facts.steps.per_step(calls.total_ns))} of {facts.steps.each} "
         f"({share(host)}); {'kept on the device' if weights else 'from pinned memory'} the step could be shorter by at most "
-        f"{share(facts.steps.ratio((claims | blocked.removable | behind).total_ns))}.{no_batches}",
+        f"{share(facts.steps.ratio((claims | blocked.removable | behind).total_ns))}.{what}",
         saving=Saving(
             claims | blocked.removable,
             usual_claims=claims,
@@ -150,7 +150,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         evidence=(_evidence(facts, pageable, calls.total_ns, now, speed),),
         location=location(facts, pageable),
         caveats=_caveats(facts, calls.total_ns, claims.total_ns, inferred),
-        title="Data are sent from unpinned memory" if no_batches else None,
+        title="Data are sent from unpinned memory" if what else None,
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from typing import Annotated, Any, Literal
 
@@ -53,6 +53,7 @@ _INSTANT = ("cpu_instant_event",)
 _FLOWS = ("ac2g", "fwdbwd", "async", "async_gpu", "async_cpu_to_gpu")
 
 
+@cache
 def _arguments(kind: Kind) -> Any:
     known = {field.name: field for field in msgspec.structs.fields(Args)}
     fields = [(name, known[name].type, known[name].default) for name in _ASKED.get(kind, ())]
