@@ -1,10 +1,11 @@
-"""What a rule says where it has no finding."""
+"""What a rule says where it has no finding, and what a saving keeps."""
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from analyzer.finding import clear
+from analyzer.finding import Saving, clear
 
 
 @pytest.mark.parametrize(
@@ -18,3 +19,10 @@ from analyzer.finding import clear
 )
 def test_a_value_that_rounds_to_its_limit_is_just_below(said: str, told: str) -> None:
     assert clear(said).reason == told
+
+
+def test_a_saving_with_another_figure_shortens_by_that() -> None:
+    saving = Saving(kernel_ns=5)
+    assert saving.shorter.unnamed_ns == saving.usually_shorter.unnamed_ns == 5
+    other = msgspec.structs.replace(saving, usual_kernel_ns=2)
+    assert (other.shorter.unnamed_ns, other.usually_shorter.unnamed_ns) == (5, 2)

@@ -144,8 +144,10 @@ def launches_with_work(trace: Trace, work: pd.DataFrame) -> tuple[Int64Array, Bo
     rows = is_any(trace.runtime["kind"], "launch") & known & ~captured_launches(trace)
     done, stated = ids_of(work)
     ids, done = ids[rows], distinct(done[stated])
-    # No call has the id 0.
-    return trace.runtime["start_ns"].to_numpy()[rows], np.append(done, 0)[np.searchsorted(done, ids)] == ids
+    place = np.searchsorted(done, ids)
+    # What lies behind the last one is none of them, whatever a call's id: some recorders write 0 into all.
+    known = (place < len(done)) & (np.append(done, 0)[place] == ids)
+    return trace.runtime["start_ns"].to_numpy()[rows], known
 
 
 def copies_of_calls(launched: pd.DataFrame, chosen: BoolArray, calls: int) -> Int64Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts import Facts
-from analyzer.facts.device.launches import BlockingLaunches, EarlyStarts, lead_median_ns, leads_ns
+from analyzer.facts.device.launches import BlockingLaunches, EarlyStarts, launches_with_work, lead_median_ns, leads_ns
 from building.builders import AUTOGRAD, TraceBuilder
 
 
@@ -50,6 +50,18 @@ def test_of_calls_with_one_id_the_launch_counts() -> None:
     builder.kernel("k", 30, 5, correlation=77)
     facts = Facts(builder.trace())
     assert facts.device.launched["launch_start_ns"].tolist() == [10_000]
+
+
+@pytest.mark.parametrize("of_work", [None, -5])
+def test_calls_without_ids_have_no_work_that_has_none_either(of_work: int | None) -> None:
+    builder = TraceBuilder()
+    for at in range(3):
+        builder.event("cudaLaunchKernel", "cuda_runtime", 10 * at, 5, args={"correlation": 0})
+        builder.kernel("k", 100 + 10 * at, 5, correlation=of_work)
+    trace = builder.trace()
+    start, known = launches_with_work(trace, Facts(trace).device.work)
+    assert start.tolist() == [0, 10_000, 20_000]
+    assert not known.any()
 
 
 def test_orphans_are_work_without_a_launch() -> None:
