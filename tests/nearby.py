@@ -9,6 +9,8 @@ from pathlib import Path
 PACKAGES = ("analyzer", "rules", "traces")
 # Stands among the tests, and none of them is made of it.
 _BENCH = "bench"
+# What holds documents, settings and scripts.
+_OF_DOCUMENTS = ("test_repository.py", "test_layers.py")
 
 
 def near(path: Path, root: Path) -> Path:
@@ -28,7 +30,7 @@ def beside(changed: Iterable[Path], root: Path) -> Iterator[Path]:
     """Files and folders of tests that look closest at what changed.
 
     A test stands for itself, what tests of a folder share for that folder, what all share for all. What is of no package, a bench
-    and every document are looked at by the tests at the root of `tests`.
+    and every document have tests of their own.
 
     Args:
         changed: Files.
@@ -37,14 +39,14 @@ def beside(changed: Iterable[Path], root: Path) -> Iterator[Path]:
     tests = root / "tests"
     for path in changed:
         if path.suffix == ".md" or path.is_relative_to(tests / _BENCH):
-            yield from tests.glob("test_*.py")
+            yield from (tests / name for name in _OF_DOCUMENTS)
         elif path.is_relative_to(tests):
             own = path.name.startswith("test_") and path.suffix == ".py"
             yield path if own else near(root / path.relative_to(tests), root)
         elif path.relative_to(root).parts[0] in PACKAGES:
             yield near(path, root)
         else:
-            yield from tests.glob("test_*.py")
+            yield from (tests / name for name in _OF_DOCUMENTS)
 
 
 def changed_since(commit: str, root: Path) -> list[Path]:
