@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from itertools import pairwise
 from pathlib import Path
@@ -27,6 +29,15 @@ def test_long(): ...
 @pytest.mark.parametrize("case", [pytest.param(one, marks=pytest.mark.other) for one in range(20)] + [20])
 def test_marked(case): ...
 """
+
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+@pytest.fixture(autouse=True)
+def _of_no_other_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hook of Git says its repository in the environment, and these tests have their own."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
 
 
 @pytest.mark.parametrize("many", [0, 1, FEW, FEW + 1, 36, 37, 1_000])
@@ -56,6 +67,7 @@ def test_what_is_run(pytester: pytest.Pytester, arguments: tuple[str, ...], ran:
     pytester.runpytest_subprocess(*arguments).assert_outcomes(passed=ran, deselected=None)
 
 
+@needs_git
 @pytest.mark.parametrize(
     ("changed", "arguments", "ran"),
     [
@@ -74,16 +86,17 @@ def test_what_changed_is_looked_at_closer(
     spans.mkdir(parents=True)
     (spans / "test_spans.py").write_text(MADE)
     for words in ("init -q", "add -A", "-c user.name=a -c user.email=a@b commit -q -m begun"):
-        subprocess.run(["git", *words.split()], cwd=pytester.path, check=True)
+        _git(pytester, words)
     target = pytester.path / changed
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(f"{target.read_text()}\n" if target.exists() else "")
     pytester.runpytest_subprocess("--changed-since", "HEAD", *arguments).assert_outcomes(passed=ran, deselected=None)
 
 
+@needs_git
 def test_a_commit_that_git_does_not_know_is_said(pytester: pytest.Pytester) -> None:
     _project(pytester)
-    subprocess.run(["git", "init", "-q"], cwd=pytester.path, check=True)
+    _git(pytester, "init -q")
     done = pytester.runpytest_subprocess("--changed-since", "nowhere")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines(["*what changed since nowhere cannot be asked*"])
@@ -125,3 +138,7 @@ def _project(pytester: pytest.Pytester) -> None:
     (tests / "conftest.py").write_text((here / "conftest.py").read_text())
     (tests / "test_made.py").write_text(MADE)
     (pytester.path / ".gitignore").write_text("__pycache__\n/std*\n/runpytest-*\n")
+
+
+def _git(pytester: pytest.Pytester, words: str) -> None:
+    subprocess.run(["git", *words.split()], cwd=pytester.path, check=True)
