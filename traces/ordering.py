@@ -1,6 +1,8 @@
-"""The order of spans in every frame, by start and a parent before its child, and what begins inside a span."""
+"""The order of spans in every frame, by start and a parent before its child, what begins inside a span, and numbers in order."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,3 +47,18 @@ def outer_first(start: Int64Array, end: Int64Array) -> Int64Array:
     rows = order[tied]
     order[tied] = rows[np.lexsort((-end[rows], start[rows]))]
     return order
+
+
+def found_in(
+    ordered: npt.NDArray[np.number[Any]], asked: npt.NDArray[np.number[Any]]
+) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+    """Where each number stands among sorted ones, of equal ones the first, and whether it is there at all; shape of `asked` both.
+
+    Args:
+        ordered: Sorted numbers.
+        asked: Numbers; NaN is never there.
+    """
+    if not len(ordered):
+        return np.zeros(len(asked), dtype=np.int64), np.zeros(len(asked), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(ordered, asked), len(ordered) - 1)
+    return place, ordered[place] == asked

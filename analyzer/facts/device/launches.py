@@ -18,6 +18,7 @@ from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import column, is_any, matching
 from analyzer.spans.open_spans import NONE
 from traces.fixed_frame import FixedFrame
+from traces.ordering import found_in
 from traces.reader.columns.growing import thrifty
 from traces.reader.names.vocabulary import is_device_wait
 from traces.trace import Trace
@@ -100,9 +101,9 @@ def launches(trace: Trace, work: pd.DataFrame) -> pd.DataFrame:
     calls = trace.runtime
     called_ids, rows = _distinct_calls(calls)
     ids, _ = ids_of(work)
-    place = np.searchsorted(called_ids, ids)
     # No call has the id 0, which stands for none.
-    found = np.flatnonzero((np.append(called_ids, 0)[place] == ids) & (ids != 0))
+    place, there = found_in(called_ids, ids)
+    found = np.flatnonzero(there)
     place, row = place[found], rows[place[found]]
     # Most traces hold the launch of all work: its columns are the same then.
     here = work if len(found) == len(work) else work.iloc[found]
@@ -143,11 +144,9 @@ def launches_with_work(trace: Trace, work: pd.DataFrame) -> tuple[Int64Array, Bo
     ids, known = ids_of(trace.runtime)
     rows = is_any(trace.runtime["kind"], "launch") & known & ~captured_launches(trace)
     done, stated = ids_of(work)
-    ids, done = ids[rows], distinct(done[stated])
-    place = np.searchsorted(done, ids)
-    # What lies behind the last one is none of them, whatever a call's id: some recorders write 0 into all.
-    known = (place < len(done)) & (np.append(done, 0)[place] == ids)
-    return trace.runtime["start_ns"].to_numpy()[rows], known
+    # Some recorders write 0 into all calls: whether work has that id is asked like any other.
+    _, there = found_in(distinct(done[stated]), ids[rows])
+    return trace.runtime["start_ns"].to_numpy()[rows], there
 
 
 def copies_of_calls(launched: pd.DataFrame, chosen: BoolArray, calls: int) -> Int64Array:

@@ -22,6 +22,7 @@ from analyzer.spans.labels import codes_of, is_any, matching, texts
 from analyzer.spans.open_spans import NONE, OpenSpans
 from analyzer.spans.span_tree import SpanTree
 from traces.fixed_frame import FixedFrame
+from traces.ordering import found_in
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
@@ -178,9 +179,7 @@ def _owners(ops: pd.DataFrame, node: Int64Array, opened: OpenSpans, again: Int64
     # What is computed again in the backward pass has calls of its own there.
     recomputed = backward & (np.append(again, NONE)[own] != NONE)
     linked = backward & ~recomputed
-    asked = number[node[linked]]
-    place = np.searchsorted(numbers, asked)
-    known = np.append(numbers, np.nan)[place] == asked
+    place, known = found_in(numbers, number[node[linked]])
     own[linked] = np.where(known, np.append(own[last], NONE)[place], NONE)
     return own, backward
 

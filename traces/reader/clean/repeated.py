@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from traces.ordering import found_in
+
 Table = dict[str, npt.NDArray[Any]]
 Integers = npt.NDArray[np.int64]
 
@@ -32,8 +34,8 @@ def repeated(table: Table) -> npt.NDArray[np.bool_]:
     found = np.zeros(len(mixed), dtype=np.bool_)
     doubled = ordered[1:][ordered[1:] == ordered[:-1]]
     if len(doubled):
-        places = np.minimum(np.searchsorted(doubled, mixed), len(doubled) - 1)
-        rows = np.flatnonzero((doubled[places] == mixed) & (table["dur"] > 0))
+        _, again = found_in(doubled, mixed)
+        rows = np.flatnonzero(again & (table["dur"] > 0))
         kept = [values[rows] for column, values in table.items() if column not in _KEPT_AT_TIMES]
         found[_again(list(map(_as_integers, kept)), rows)] = True
     return found

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from traces.ordering import outer_first
+from traces.ordering import found_in, outer_first
 from traces.reader.names.collectives import collective_word, is_collective_op, may_exchange
 
 # Calls that one op makes before the one that launches: more of them in a row inside one op were not met.
@@ -56,8 +56,8 @@ def _launched_by(
     ids = runtime["correlation"].to_numpy(dtype=np.int64, na_value=0)
     order = np.argsort(ids, kind="stable")
     wanted = kernels["correlation"].to_numpy(dtype=np.int64, na_value=0)
-    place = np.searchsorted(ids[order], wanted)
-    known = np.flatnonzero((np.append(ids[order], 0)[place] == wanted) & (wanted != 0))
+    place, there = found_in(ids[order], wanted)
+    known = np.flatnonzero(there & (wanted != 0))
     call = order[place[known]]
     thread, at = runtime["thread"].to_numpy()[call], runtime["start_ns"].to_numpy()[call]
     spans = [(frame, _says(frame["name"])) for frame in (ops, collectives)]

@@ -12,6 +12,7 @@ import numpy as np
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.spans.labels import is_any, matching
 from analyzer.units import share
+from traces.ordering import found_in
 from traces.trace import Trace
 
 _OF_STREAM = "Stream Wait Event"
@@ -39,8 +40,8 @@ def check(trace: Trace) -> Iterator[Symptom]:
         # Of several calls with one number the first counts.
         order = np.lexsort((start, ids))
         ids, start = ids[order], start[order]
-        place = np.minimum(np.searchsorted(ids, awaited), len(ids) - 1)
-        early = (ids[place] == awaited) & (start[place] <= waits["start_ns"].to_numpy() + _ROUNDING_NS)
+        place, there = found_in(ids, awaited)
+        early = there & (start[place] <= waits["start_ns"].to_numpy() + _ROUNDING_NS)
         wrong |= is_any(waits["name"], _OF_STREAM) & ~early
     count = int(wrong.sum())
     if count >= _MIN_EVENTS and count >= _WRONG_RATIO * len(waits):
