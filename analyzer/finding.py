@@ -140,9 +140,9 @@ class Saving(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def usually_shorter(self) -> Shorter:
         """Where what usually does comes true."""
-        if self.usual_kernel_ns is None:
+        if self.usual_shorter_ns == self.kernel_ns:
             return self.shorter
-        return shorter(self.shortened, self.kernel_ns, self.usual_kernel_ns)
+        return shorter(self.shortened, self.kernel_ns, self.usual_shorter_ns)
 
 
 class Finding(msgspec.Struct, frozen=True):

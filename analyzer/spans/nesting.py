@@ -127,9 +127,8 @@ def levels(depth: RowArray) -> list[Int64Array]:
 def inner_levels(parent: RowArray, depth: RowArray) -> list[tuple[RowArray, RowArray]]:
     """Rows that are inside another one, by depth, with the row around each: a parent's answer is known before its children ask."""
     inner = np.flatnonzero(parent != np.arange(len(parent)))
-    rows = narrow(inner[np.argsort(depth[inner], kind="stable")])
-    ends = np.flatnonzero(np.diff(depth[rows])) + 1
-    return list(zip(np.split(rows, ends), np.split(parent.take(rows), ends), strict=True)) if len(rows) else []
+    by_depth = (narrow(inner[rows]) for rows in levels(depth[inner]))
+    return [(rows, parent.take(rows)) for rows in by_depth]
 
 
 def under(mask: BoolArray, inner: list[tuple[RowArray, RowArray]]) -> BoolArray:

@@ -51,6 +51,19 @@ class Runs(msgspec.Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return len(self.first)
 
+    @property
+    def end(self) -> Int64Array:
+        """Position behind its last one."""
+        return self.first + self.length
+
+    def cover(self, count: int) -> BoolArray:
+        """Which of so many positions are part of one, shape (count,)."""
+        edges = np.zeros(count + 1, dtype=np.int64)
+        np.add.at(edges, self.first, 1)
+        np.add.at(edges, self.end, -1)
+        covered: BoolArray = np.cumsum(edges)[:-1] > 0
+        return covered
+
     @classmethod
     def alike(cls, first: Int64Array, period: Int64Array, repeats: Int64Array) -> Runs:
         """Runs of units that are all the same."""
@@ -123,14 +136,11 @@ def shorter_runs(codes: Int64Array, group: Int64Array, runs: Runs, *, min_repeat
     """
     worth = (codes.astype(np.uint64) + np.uint64(1)) * np.uint64(_BASE)
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(worth * (worth >> np.uint64(29)))])
-    edges = np.zeros(len(codes) + 1, dtype=np.int64)
-    np.add.at(edges, runs.first, 1)
-    np.add.at(edges, runs.first + runs.length, -1)
-    taken = np.concatenate([[0], np.cumsum(np.cumsum(edges)[:-1] > 0)])
+    taken = np.concatenate([[0], np.cumsum(runs.cover(len(codes)))])
     found, keys = [_NO_RUNS], _keys(codes, group)
     for period in dict.fromkeys(runs.period.tolist()):
         known = runs.at(runs.period == period)
-        begin, beyond = known.first, known.first + known.length
+        begin, beyond = known.first, known.end
         first, repeats = _of_period(keys, period)
         short = (repeats > 1) & (repeats < min_repeats)
         first, repeats = first[short], repeats[short]

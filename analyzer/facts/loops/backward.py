@@ -53,7 +53,7 @@ class BackwardTimes:
         place = np.stack([thread[rows], steps.of_host(self._start)])
         self._followed = np.append(np.all(place[:, 1:] == place[:, :-1], axis=0), False)[: len(rows)]
         self._starting = self._counted(ops, place)
-        self._ops = ops["sequence"].array
+        self._ops = ops["sequence"]
         self._tree = tree
 
     def _counted(self, ops: pd.DataFrame, place: Int64Array) -> IntervalSet:
@@ -78,8 +78,8 @@ class BackwardTimes:
             rows: Rows of the tree, all of them ops.
             run: Number of the run of each, in order.
         """
-        numbers = self._ops[self._tree.ops(rows)]
-        known = ~np.asarray(numbers.isna(), dtype=np.bool_)
+        numbers = self._ops.iloc[self._tree.ops(rows)]
+        known = present(numbers)
         if not known.any() or not self._known.any():
             return EMPTY
         number = numbers.to_numpy(dtype=np.int64, na_value=0)[known]

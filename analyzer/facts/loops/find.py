@@ -88,7 +88,7 @@ def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:
     backward = BackwardTimes(trace, steps, tree)
     start, end = (tree.frame[name].to_numpy()[rows] for name in ("start_ns", "end_ns"))
     layer_starts = tree.frame["start_ns"].to_numpy()[layers]
-    first, last = runs.first, runs.first + runs.length - 1
+    first, last = runs.first, runs.end - 1
 
     def phase_of(place: int) -> str:
         return _phase(layer_starts, steps, backward.starts, int(start[first[place]]), int(end[last[place]]))
@@ -158,19 +158,14 @@ def _with_branches(
     if not len(found):
         return found
     others = layers | np.array([_ENGINE.match(name) is not None for name in names], dtype=bool)[codes]
-    edges = np.zeros(len(codes) + 1, dtype=np.int64)
-    np.add.at(edges, runs.first, 1)
-    np.add.at(edges, runs.first + runs.length, -1)
-    known = np.cumsum(edges)[:-1] > 0
-    before = np.concatenate([[0], np.cumsum(known | others * len(codes))])
-    return found.at(before[found.first + found.length] - before[found.first] <= found.length // 2)
+    before = np.concatenate([[0], np.cumsum(runs.cover(len(codes)) | others * len(codes))])
+    return found.at(before[found.end] - before[found.first] <= found.length // 2)
 
 
 def _inside(runs: Runs, larger: Runs) -> BoolArray:
     """Which runs are turns of a larger one that happen to be alike, shape (len(runs),)."""
     at = np.searchsorted(larger.first, runs.first, side="right") - 1
-    end = (larger.first + larger.length)[np.maximum(at, 0)]
-    held: BoolArray = (at >= 0) & (runs.first + runs.length <= end)
+    held: BoolArray = (at >= 0) & (runs.end <= larger.end[np.maximum(at, 0)])
     return held
 
 
@@ -230,7 +225,7 @@ def _loop(
     position = np.repeat(first - np.cumsum(length) + length, length) + np.arange(int(length.sum()))
     members = rows[position]
     start, end = tree.frame["start_ns"].to_numpy(), tree.frame["end_ns"].to_numpy()
-    starts, ends = start[rows[first]], end[rows[first + length - 1]]
+    starts, ends = start[rows[first]], end[rows[runs.end - 1]]
     split = [names[codes[at - 1]] for at in first.tolist() if at > 0]
     varies = bool(runs.varies.any())
     some = (
