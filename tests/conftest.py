@@ -40,7 +40,8 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     # The reference loop collects, freezes and thaws, and these with it: each recording behind the first walked over all of them,
     # two seconds for a tenth. `test_own_heap.py` sees the loop do it, in a process of its own.
-    gc.unfreeze = lambda: None
+    # What the command line sets aside for a process that is about to end would stay here, each trace behind the other.
+    gc.freeze = gc.unfreeze = lambda: None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

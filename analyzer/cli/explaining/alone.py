@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyzer.cli.streams.progress import ProgressLine
 from traces.one_heap import share_one_heap
+from traces.uncollected import uncollected
 
 if TYPE_CHECKING:
     from analyzer.explain import Options
@@ -42,20 +40,8 @@ def explained(path: Path, options: Options, *, measured: bool) -> Explained:
     with (
         decoding_ahead(path, strict=options.strict, cached=options.cached) as ahead,
         ProgressLine() as progress,
-        _uncollected(),
+        uncollected(),
     ):
         from analyzer.opening import open_paths
 
         return open_paths([path], options, progress, ahead).first
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """No cycle collection for one document: scanning millions of live values costs a twentieth of the time and frees nothing."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +13,7 @@ from textual.message import Message
 from analyzer.tui.answer.opened import Opened, Since
 from analyzer.tui.work.messages import Analysed, Failed, FirstLooked, Progressed, Stopped
 from traces.errors import AdvisorError, UnreadableTraceError
+from traces.uncollected import uncollected
 
 if TYPE_CHECKING:
     from analyzer.analysis.first_look import FirstLook
@@ -133,7 +132,7 @@ def job_for(
 
     def analyse(report: Report) -> Opened:
         # pandas and the readers take a quarter of a second to import: inside the thread, behind the first screen.
-        with _set_aside():
+        with uncollected():
             return opened(report)
 
     def opened(report: Report) -> Opened:
@@ -154,17 +153,6 @@ def job_for(
         return None if engine is None or len(paths) == 1 else engine()
 
     return Job(analyse)
-
-
-@contextmanager
-def _set_aside() -> Iterator[None]:
-    """No cycle collection of what is made here: it is kept to the end, and going over it takes longer than a key may."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def _places(paths: Sequence[Path], explained: Sequence[Explained]) -> tuple[Path | None, ...]:
