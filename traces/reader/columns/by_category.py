@@ -8,7 +8,7 @@ no frame would have is skipped, whatever it holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache, reduce
 from operator import or_
@@ -54,44 +54,53 @@ _FLOWS = ("ac2g", "fwdbwd", "async", "async_gpu", "async_cpu_to_gpu")
 
 
 @cache
+def _declared(struct: type[msgspec.Struct]) -> dict[str, msgspec.structs.FieldInfo]:
+    return {field.name: field for field in msgspec.structs.fields(struct)}
+
+
+@cache
 def _arguments(kind: Kind) -> Any:
-    known = {field.name: field for field in msgspec.structs.fields(Args)}
+    known = _declared(Args)
     fields = [(name, known[name].type, known[name].default) for name in _ASKED.get(kind, ())]
     return msgspec.defstruct(f"{kind.name.title()}Args", fields, rename=argument_key, gc=False)
 
 
 def _struct(category: str, phases: Sequence[str], stamp: Any) -> type[msgspec.Struct]:
     """What an event of a category is decoded into; `cat` and, but of flows, `id` are the same for all."""
-    declared = {field.name: field.type for field in msgspec.structs.fields(Event)}
     kind, flow = event_kind(phases[0], category), category in _FLOWS
     fields: list[Any] = [("ph", Literal[tuple(phases)])]
     # Ends of edges are none of the flows that are left out.
     fields += [("id", Annotated[int, msgspec.Meta(lt=FIRST_EDGE)])] if flow else []
-    fields += [(name, declared[name], None) for name in ("name", "pid", "tid")]
+    fields += [(name, _declared(Event)[name].type, None) for name in ("name", "pid", "tid")]
     fields += [("ts", stamp, None), ("dur", stamp, None), ("args", _arguments(kind) | None, None)]
     same = {"cat": category} if flow else {"cat": category, "id": None}
     return msgspec.defstruct(f"Event_{category}", fields, tag_field="cat", tag=category, gc=False, namespace=same)
 
 
-def _structs(stamp: Any) -> dict[type, int]:
-    """Every struct, and the kind of its events."""
-    found: dict[type, int] = {}
-    for categories, phases in ((_COMPLETE, ("X",)), (_INSTANT, ("i",)), (_FLOWS, ("s", "f", "t"))):
-        for category in categories:
-            kind = Kind.SKIP if categories is _FLOWS else event_kind(phases[0], category)
-            found[_struct(category, phases, stamp)] = int(kind)
-    return found
+# Every category with its phases and the kind of its events.
+_CATEGORIES = tuple(
+    (category, phases, Kind.SKIP if categories is _FLOWS else event_kind(phases[0], category))
+    for categories, phases in ((_COMPLETE, ("X",)), (_INSTANT, ("i",)), (_FLOWS, ("s", "f", "t")))
+    for category in categories
+)
+# Of the structs with loose stamps, and then of those with exact ones.
+KINDS = np.array([kind for _, _, kind in _CATEGORIES] * 2, dtype=np.int8)
+# As far as they are made.
+_NUMBER_OF: dict[type, int] = {}
 
 
-def _decoder(structs: Iterable[type]) -> msgspec.json.Decoder[Any]:
+@cache
+def decoder(*, exact: bool) -> msgspec.json.Decoder[Any]:
+    """What decodes a list of events by their categories, made when it is first needed: who is handed columns needs none.
+
+    Args:
+        exact: Whether stamps are decimals with all their digits.
+    """
+    stamp: Any = Decimal | None if exact else int | float | str | None
+    structs = [_struct(category, phases, stamp) for category, phases, _ in _CATEGORIES]
+    _NUMBER_OF.update({struct: number for number, struct in enumerate(structs, len(_CATEGORIES) if exact else 0)})
     union: Any = reduce(or_, structs)
     return msgspec.json.Decoder(list[union])
-
-
-_LOOSE, _EXACT = _structs(int | float | str | None), _structs(Decimal | None)
-_NUMBER_OF = {struct: number for number, struct in enumerate(_LOOSE | _EXACT)}
-KINDS = np.array(list((_LOOSE | _EXACT).values()), dtype=np.int8)
-DECODER, EXACT_DECODER = (_decoder(structs) for structs in (_LOOSE, _EXACT))
 
 
 def is_by_category(event: object) -> bool:

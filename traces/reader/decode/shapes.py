@@ -92,7 +92,7 @@ class EventsByCategory(TypedEvents):
             self._not_tried -= 1
             return super()._decoded(array)
         try:
-            events: list[Event] = (by_category.EXACT_DECODER if self._exact else by_category.DECODER).decode(array)
+            events: list[Event] = by_category.decoder(exact=self._exact).decode(array)
         except msgspec.ValidationError:
             self._misfits += 1
             self._not_tried = min(self._misfits - 1, _MOST_NOT_TRIED)
