@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
-from analyzer.report.redact.secret_words import BEFORE, SECRET_BUT_TOKEN, VALUE
+from analyzer.report.redact.secret_words import (
+    BEFORE,
+    IN_SECRET_BUT_TOKEN,
+    IN_SECRET_WORD,
+    IN_VARIABLE,
+    QUOTES,
+    SECRET_BUT_TOKEN,
+    VALUE,
+)
+from analyzer.report.redact.sought import Sought
 
 # What stands behind `is` in a sentence about a password that does not tell it.
 _NO_VALUE = (
@@ -17,29 +24,46 @@ _OPTIONS = r"\b(?:[ \t]+[^\s|;&]+){0,12}?[ \t]+"
 _GIVEN = r"(?!-)[^\s'\"]+"
 # Each keeps its first group.
 TOLD = (
-    re.compile(rf"(?i)\b((?:{SECRET_BUT_TOKEN}|{_KEY})\s+(?:is|was|ist|war|lautet|est)\s*:?\s+)(?!{_NO_VALUE}){VALUE}"),
+    Sought(
+        rf"(?i)\b((?:{SECRET_BUT_TOKEN}|{_KEY})\s+(?:is|was|ist|war|lautet|est)\s*:?\s+)(?!{_NO_VALUE}){VALUE}",
+        IN_SECRET_WORD,
+        ("is", "was", "war", "lautet", "est"),
+    ),
     # Letters with digits behind the name alone, as no word of a sentence is.
-    re.compile(
-        rf"(?i)(?<![\w-])({BEFORE}(?:{SECRET_BUT_TOKEN}|{_KEY})\s+)(?=[^\s'\"]*\d)(?=[^\s'\"]*[a-z])[\w.~+/=!@#$%^&*-]{{8,}}(?![\w(])"
+    Sought(
+        rf"(?i)(?<![\w-])({BEFORE}(?:{SECRET_BUT_TOKEN}|{_KEY})\s+)(?=[^\s'\"]*\d)(?=[^\s'\"]*[a-z])[\w.~+/=!@#$%^&*-]{{8,}}(?![\w(])",
+        IN_SECRET_WORD,
     ),
-    re.compile(r"(?i)\b(identified\s+by\s+)(?:\"[^\"]*\"|'[^']*')"),
+    Sought(r"(?i)\b(identified\s+by\s+)(?:\"[^\"]*\"|'[^']*')", ("identified",), QUOTES),
     # Options that take a password, by the programs that have them; docker's other `-p` are ports.
-    re.compile(
-        rf"(\b(?:sshpass|mysql\w*|mariadb\w*|mongo\w*|htpasswd|7z\w?|unrar|(?:docker|podman|helm\s+registry)\s+login){_OPTIONS}-p\s*){_GIVEN}"
+    Sought(
+        rf"(\b(?:sshpass|mysql\w*|mariadb\w*|mongo\w*|htpasswd|7z\w?|unrar|(?:docker|podman|helm\s+registry)\s+login){_OPTIONS}-p\s*){_GIVEN}",
+        ("-p",),
+        ("sshpass", "mysql", "mariadb", "mongo", "htpasswd", "7z", "unrar", "login"),
     ),
-    re.compile(rf"(\bldap\w+{_OPTIONS}-w\s*){_GIVEN}"),
-    re.compile(rf"(\bredis-cli{_OPTIONS}-a\s*){_GIVEN}"),
-    re.compile(rf"(\b(?:sqlcmd|bcp|unzip|zip){_OPTIONS}-P\s*){_GIVEN}"),
-    re.compile(rf"(\b(?:curl|wget|svn|http){_OPTIONS}(?:-u|--user)[ \t=]*)[^\s:'\"]+:[^\s'\"]+"),
+    Sought(rf"(\bldap\w+{_OPTIONS}-w\s*){_GIVEN}", ("ldap",), ("-w",)),
+    Sought(rf"(\bredis-cli{_OPTIONS}-a\s*){_GIVEN}", ("redis-cli",)),
+    Sought(rf"(\b(?:sqlcmd|bcp|unzip|zip){_OPTIONS}-P\s*){_GIVEN}", ("-p",), ("sqlcmd", "bcp", "zip")),
+    Sought(
+        rf"(\b(?:curl|wget|svn|http){_OPTIONS}(?:-u|--user)[ \t=]*)[^\s:'\"]+:[^\s'\"]+",
+        ("curl", "wget", "svn", "http"),
+        ("-u",),
+    ),
     # Glued to the option of an unknown program: letters with digits or capitals, which no other flag that begins so has.
-    re.compile(
-        r"(?:^|(?<=[\s\"'`(]))(-p)(?!rint0|(?:fp|bf|tf|int)\d)(?=[^\s'\"`)]*[A-Za-z])(?=[^\s'\"`)]*[A-Z0-9])[^\s'\"`)]{5,}"
+    Sought(
+        r"(?:^|(?<=[\s\"'`(]))(-p)(?!rint0|(?:fp|bf|tf|int)\d)(?=[^\s'\"`)]*[A-Za-z])(?=[^\s'\"`)]*[A-Z0-9])[^\s'\"`)]{5,}",
+        ("-p",),
     ),
     # Pairs without quotes: of an environment, and in brackets that are no call's.
-    re.compile(
-        r"(?<!\w)([A-Z0-9_]+_(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?)\s*(?:,|[-=]>|→)\s*)(?!value\b)[^\s'\",()\[\]{}]+"
+    Sought(
+        r"(?<!\w)([A-Z0-9_]+_(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?)\s*(?:,|[-=]>|→)\s*)(?!value\b)[^\s'\",()\[\]{}]+",
+        IN_VARIABLE,
     ),
-    re.compile(rf"(?i)((?<![\w>])[(\[{{]\s*{SECRET_BUT_TOKEN}\s*,\s*)[^\s'\",()\[\]{{}}]+(?=\s*[)\]}}])"),
+    Sought(
+        rf"(?i)((?<![\w>])[(\[{{]\s*{SECRET_BUT_TOKEN}\s*,\s*)[^\s'\",()\[\]{{}}]+(?=\s*[)\]}}])",
+        IN_SECRET_BUT_TOKEN,
+        (",",),
+    ),
 )
 # Somebody on a machine. Versions of symbols and packages, devices, operands and measures at a limit are written so too.
 _AT_MACHINE = (
@@ -59,4 +83,4 @@ _LETS_IN = (
     r"(?<![\w.+:@-])[A-Za-z][\w.+-]{1,31}:(?!v?\d+(?:\.\d+)*@)(?=[^\s@]*[A-Za-z])(?=[^\s@]*[\d!$%^*#?+~])[^\s@:/'\"()<>\[\]{},]{4,64}@"
     r"(?!sha\d)[A-Za-z][\w.-]{2,}(?::\d+)?"
 )
-PEOPLE = re.compile(rf"{_LETS_IN}|{_AT_MACHINE}|(?i:{_SPELT})")
+PEOPLE = Sought(rf"{_LETS_IN}|{_AT_MACHINE}|(?i:{_SPELT})", ("@", "[at", "(at", "{at", "<at", "dot"))

@@ -9,6 +9,11 @@ SECRET_BUT_TOKEN = (
     r"|mot de passe|contraseña|senha|пароль|密码|密碼|パスワード|비밀번호)"
 )
 SECRET_WORD = rf"(?:token|{SECRET_BUT_TOKEN})"
+# Without one of these in it, in letters of ASCII no such word is written; and none of an environment's.
+IN_SECRET_BUT_TOKEN = ("secret", "pass", "kennwort", "pwd", "key", "cred", "conn", "senha")
+IN_SECRET_WORD = (*IN_SECRET_BUT_TOKEN, "token")
+IN_VARIABLE = ("key", "token", "secret", "pass", "credential")
+QUOTES = ('"', "'")
 # Everything between brackets, with one more pair inside; what does not end is taken as far as a secret may reach.
 BRACKETS = (
     r"(?:\{(?:[^{}]|\{[^{}]{0,500}\}){0,2000}(?:\}|$)|\[(?:[^\[\]]|\[[^\[\]]{0,500}\]){0,2000}(?:\]|$)"
