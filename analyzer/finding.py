@@ -6,7 +6,6 @@ document (`analyzer.analysis`), under whose names rules import them from here.
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from functools import cached_property
 
@@ -16,6 +15,7 @@ from analyzer.analysis.evidence import Bar, Bars, Column, Evidence, Series, Tabl
 from analyzer.analysis.finding import Advice, Location
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.shortened import Shortened, Shorter, shorter
+from traces.patterns import Pattern
 
 __all__ = [
     "Advice",
@@ -190,7 +190,7 @@ def clear(reason: str) -> Outcome:
 
 
 # `2.0 % of the step, below 2.0 %`: a value, a few words without another figure, and the limit in the same digits.
-_SAME = re.compile(r"(?<![\d.,])(\d[\d.,]*) %([^\d]{0,80}?)\bbelow \1 %")
+_SAME = Pattern(r"(?<![\d.,])(\d[\d.,]*) %([^\d]{0,80}?)\bbelow \1 %")
 
 
 def not_applicable(reason: str) -> Outcome:

@@ -5,19 +5,20 @@ Keys and their meaning: pytorch, torch/csrc/profiler/util.cpp (`saveNcclMeta`), 
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Any
 
 import msgspec
+
+from traces.patterns import Pattern
 
 # Bytes of an element by the names of `c10::ScalarType`.
 ELEMENT_BYTES = {
     "Byte": 1, "Char": 1, "Bool": 1, "Float8_e4m3fn": 1, "Float8_e5m2": 1, "Float8_e4m3fnuz": 1, "Float8_e5m2fnuz": 1,
     "Short": 2, "Half": 2, "BFloat16": 2, "Int": 4, "Float": 4, "Long": 8, "Double": 8, "ComplexFloat": 8, "ComplexDouble": 16,
 }  # fmt: skip
-_WHOLE = re.compile(r"\[\s*(?:-?\d{1,9}\s*(?:,\s*-?\d{1,9}\s*)*)?\]$")
-_NUMBER = re.compile(r"-?\d{1,18}$")
+_WHOLE = Pattern(r"\[\s*(?:-?\d{1,9}\s*(?:,\s*-?\d{1,9}\s*)*)?\]$")
+_NUMBER = Pattern(r"-?\d{1,18}$")
 # More elements than any machine holds; what states more is damaged or made up, and would not fit where it is counted in bytes.
 _MOST = 2**49
 

@@ -17,16 +17,17 @@ import msgspec
 
 from analyzer.calibration.pairs import Pair
 from analyzer.calibration.store import SHIPPED
+from traces.patterns import Pattern
 
 BEGIN, END = "<!-- pairs: begin -->", "<!-- pairs: end -->"
 PAGE = SHIPPED.with_name("README.md")
-_WRITTEN = re.compile(r"Written by `python tests/bench/zoo\.py[^`]*` on (\d{4}-\d\d-\d\d): (.*?)\.?$", re.MULTILINE)
-_ROW = re.compile(
+_WRITTEN = Pattern(r"Written by `python tests/bench/zoo\.py[^`]*` on (\d{4}-\d\d-\d\d): (.*?)\.?$", re.MULTILINE)
+_ROW = Pattern(
     r"^\| (?P<name>[\w-]+) \| (?P<rule>[A-Z]{2}\d{3}) \| [^|]+ \| (?P<promised>[\d.]+)% \| (?P<measured>-?[\d.]+)% \| [^|]+ \| "
     r"(?P<noise>[\d.]+)% \|$",
     re.MULTILINE,
 )
-_ROW_OF_ANY = re.compile(
+_ROW_OF_ANY = Pattern(
     _ROW.pattern.replace(r"(?P<rule>[A-Z]{2}\d{3})", r"(?P<rules>[A-Z]{2}\d{3}(?:, [A-Z]{2}\d{3})*)"), re.MULTILINE
 )
 

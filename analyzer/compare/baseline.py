@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,10 +9,11 @@ import msgspec
 
 from analyzer.compare.snapshot import SNAPSHOT_VERSION, Snapshot
 from traces.errors import UsageError
+from traces.patterns import Pattern
 from traces.replacing import replacing
 
 FOLDER = Path(".advisor") / "baselines"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+_NAME = Pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):

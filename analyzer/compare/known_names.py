@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from traces.patterns import Pattern
+
 # C++ namespaces, and namespaces of ops, by library: torch, NVIDIA's, AMD's, and what models are built with.
 _NAMESPACES = frozenset(
     (
@@ -51,17 +53,17 @@ _HEADS = (
     r"|triton_(?:poi|red|per|tem|for|mm|spl)_(?:fused|tem)_\w+|Mem(?:cpy|set) [A-Z]\w+(?: \(\w+ -> \w+\))?|Memset \(\w+\)",
     r"flash_(?:fwd|bwd)_\w+|fmha_\w+|kernel_cutlass_\w+|split_embedding_(?:backward_)?codegen_\w+",
 )  # fmt: skip
-_HEAD = re.compile("|".join(f"(?:{head})" for head in _HEADS))
+_HEAD = Pattern("|".join(f"(?:{head})" for head in _HEADS))
 # What begins a chain of names: `at` of `at::native::add`.
-_FIRST = re.compile(r"(?<![\w:.])[A-Za-z_]\w*")
+_FIRST = Pattern(r"(?<![\w:.])[A-Za-z_]\w*")
 # Types of cuBLAS and cuDNN without a namespace.
-_TYPES = re.compile(
+_TYPES = Pattern(
     r"(?:cublas|cudnn|nccl|hip|cusparse|kernel_(?:conv|grad)_)\w+|cutlass_(?:\d+|tensorop|simt|wmma)_\w+|curandState\w+|(?:Adam|SGD|Lamb|Scale|Axpby|L2Norm)\w*Functor"
 )
-_MANGLED = re.compile(r"_ZN?K?(?:\d+_GLOBAL__N_\w*?)?(\d+)([A-Za-z_]\w*)$")
-_C_PLUS_PLUS = re.compile(r"[\w\s<>()\[\]{},:&*#!+-]+$")
+_MANGLED = Pattern(r"_ZN?K?(?:\d+_GLOBAL__N_\w*?)?(\d+)([A-Za-z_]\w*)$")
+_C_PLUS_PLUS = Pattern(r"[\w\s<>()\[\]{},:&*#!+-]+$")
 # As long as a telephone number; sizes and counts are shorter.
-_MANY_DIGITS = re.compile(r"\d{7}|\d[- ]\d")
+_MANY_DIGITS = Pattern(r"\d{7}|\d[- ]\d")
 _OPTIMIZERS = (
     r"(?:Adadelta|Adafactor|Adagrad|Adam|AdamW|Adamax|ASGD|LBFGS|Muon|NAdam|RAdam|RMSprop|Rprop|SGD|SparseAdam)"
 )
@@ -72,7 +74,7 @@ _OLD_NODES = (
     r"|CudnnConvolution|MkldnnConvolution|ThnnConv2D|Embedding|Dropout|FusedDropout|Index|Slice|Clone|Copy)"
 )
 # Ops and ranges that are not `library::op`.
-_OPS = re.compile(
+_OPS = Pattern(
     r"(?:nccl|gloo|mpi|ucc|xccl|hccl):\w+(?: \d+->\d+)?"
     # Torch numbers the nodes it generates; those of a class that somebody wrote have no number.
     r"|(?:autograd::engine::evaluate_function: )?"
@@ -83,7 +85,7 @@ _OPS = re.compile(
     r"|Torch-Compiled Region(?:: \d+/\d+)?|TorchDynamo Cache Lookup|Pregraph bytecode|AOTDispatcher Runtime Wrapper Prologue"
     r"|CompiledFunction|Python GC|detach_?|ProfilerStep#\d+|DistributedDataParallel\.forward"
 )
-_OP = re.compile(r"([A-Za-z_]\w*)::[A-Za-z_]\w*(?:\.\w+)?")
+_OP = Pattern(r"([A-Za-z_]\w*)::[A-Za-z_]\w*(?:\.\w+)?")
 
 
 @cache

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from analyzer.compare.known_names import is_known_kernel, is_known_op
 from analyzer.compare.snapshot import Conditions, LeftOut, Snapshot
+from traces.patterns import Pattern
 
 # Where the time of all names that were left out is kept, so that its growth shows.
 OTHERS = "(names left out)"
 # `2.9.1`, `2.6.0a0`, `2.3.0+cu121`; what else may follow the sign is whatever a build was called.
-_VERSION = re.compile(r"\d+(?:\.\d+){1,3}(?:(?:a|b|rc|\.dev|\.post)\d{1,8})?")
-_BUILD = re.compile(r"\+(?:cpu|xpu|(?:cu|rocm)\d[\d.]{0,6})$")
-_DEVICE = re.compile(
+_VERSION = Pattern(r"\d+(?:\.\d+){1,3}(?:(?:a|b|rc|\.dev|\.post)\d{1,8})?")
+_BUILD = Pattern(r"\+(?:cpu|xpu|(?:cu|rocm)\d[\d.]{0,6})$")
+_DEVICE = Pattern(
     r"(?:cpu|(?:NVIDIA|Tesla|GeForce|Quadro|AMD|Radeon|Intel|Apple)[\w ().-]{0,60}|[ABHLTVP]\d{1,4}[\w -]{0,20}|MI\d{3}\w{0,4})$"
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -18,6 +17,7 @@ from analyzer.facts.recording.collected import collected
 from analyzer.page.words.of_steps import Noun
 from analyzer.spans.labels import matching
 from analyzer.spans.nesting import nest
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 SNAPSHOT_VERSION = "1.3"
@@ -177,9 +177,9 @@ def _conditions(analysis: Analysis, facts: Facts) -> Conditions:
     )
 
 
-_HEAVY_OPS = re.compile(r"aten::(?:mm|addmm|bmm|baddbmm|linear|conv\dd|convolution|_convolution|cudnn_convolution)$")
-_PRODUCT = re.compile(r"aten::b?mm$")
-_TYPES = re.compile(r'"(float|double|c10::Half|c10::BFloat16|c10::Float8\w*)"')
+_HEAVY_OPS = Pattern(r"aten::(?:mm|addmm|bmm|baddbmm|linear|conv\dd|convolution|_convolution|cudnn_convolution)$")
+_PRODUCT = Pattern(r"aten::b?mm$")
+_TYPES = Pattern(r'"(float|double|c10::Half|c10::BFloat16|c10::Float8\w*)"')
 
 
 def _heavy_ops(trace: Trace) -> pd.DataFrame:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import get_args
 
 import msgspec
 
 from analyzer.cause_names import Cause
+from traces.patterns import Pattern
 
 STEP = "step_ns"
 # A part of the step is judged by its growth as a share of the step before: a cause that doubles from 1 % is no regression of 100 %.
 CAUSE_SUFFIX = "_ns"
 KNOWN = (STEP, *sorted(cause + CAUSE_SUFFIX for cause in get_args(Cause)))
-_LINE = re.compile(r"^(?P<what>[a-z_]+)\s*<=\s*\+?(?P<limit>\d+(?:\.\d+)?)\s*%$")
+_LINE = Pattern(r"^(?P<what>[a-z_]+)\s*<=\s*\+?(?P<limit>\d+(?:\.\d+)?)\s*%$")
 
 
 class Limit(msgspec.Struct, frozen=True):

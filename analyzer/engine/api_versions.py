@@ -7,12 +7,12 @@ torch 1.8, the oldest whose traces are read, needs no row. The last rows are wha
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 import msgspec
 
 from analyzer.facts.recording.versions import Version
+from traces.patterns import Pattern
 
 Where = Literal["cpu", "device", "cuda"]
 
@@ -27,14 +27,14 @@ class Api(msgspec.Struct, frozen=True):
         where: Which programs the version holds for, those on the CPU, on a device, or on a card of NVIDIA; None for all.
     """
 
-    pattern: re.Pattern[str]
+    pattern: Pattern[str]
     since: Version
     package: str = "torch"
     where: Where | None = None
 
 
 def _api(pattern: str, since: Version, package: str = "torch", where: Where | None = None) -> Api:
-    return Api(re.compile(pattern), since, package, where)
+    return Api(Pattern(pattern), since, package, where)
 
 
 APIS = (
@@ -126,10 +126,10 @@ APIS = (
 
 # What only programs of one framework can follow, by the names that it is imported under.
 OF_FRAMEWORKS = (
-    (re.compile(r"\bds_config\b"), ("deepspeed", "megatron")),
-    (re.compile(r"\btorchrec\b"), ("torchrec",)),
-    (re.compile(r"DataCollatorWithPadding|AutoModel\b"), ("transformers",)),
-    (re.compile(r"\bgymnasium\b"), ("gymnasium", "stable_baselines3")),
+    (Pattern(r"\bds_config\b"), ("deepspeed", "megatron")),
+    (Pattern(r"\btorchrec\b"), ("torchrec",)),
+    (Pattern(r"DataCollatorWithPadding|AutoModel\b"), ("transformers",)),
+    (Pattern(r"\bgymnasium\b"), ("gymnasium", "stable_baselines3")),
 )
 
 # torch/_dynamo/eval_frame.py and torch/__init__.py of the wheels: "Python 3.12+ not supported" up to torch 2.3, 3.13 up to 2.5.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -17,6 +16,7 @@ from analyzer.facts.recording.versions import versions
 from analyzer.finding import Bars, Figure, Finding, Outcome, Saving, Series, Shortened, State, Table
 from analyzer.rule import Limits, Rule
 from analyzer.spans.intervals import EMPTY, IntervalSet
+from traces.patterns import Pattern
 
 _EVIDENCE = (Bars, Series, Table)
 _SAID = (State.CLEAR, State.NOT_APPLICABLE, State.CANNOT_TELL)
@@ -27,7 +27,7 @@ _MOST_GIVEN = 1_000
 # Every text is looked through for secrets, which takes a minute for ten million characters; none of ours has a thousandth.
 _MOST_CHARACTERS = 100_000
 # Of characters beyond 16 bits in UTF-16; no other encoding has them.
-_HALVES = re.compile("[\ud800-\udfff]")
+_HALVES = Pattern("[\ud800-\udfff]")
 
 
 def given_by(rule: Rule, facts: Facts, limits: Limits, claimed: IntervalSet = EMPTY) -> tuple[Finding | Outcome, ...]:

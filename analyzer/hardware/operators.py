@@ -22,15 +22,16 @@ from analyzer.spans.columns import present
 from analyzer.spans.grouping import distinct_columns, sums_by
 from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.spans.open_spans import NONE
+from traces.patterns import Pattern
 
 # Ops of libraries that multiply matrices inside, with no op of torch's around each product.
-_UNCOUNTED = re.compile(
+_UNCOUNTED = Pattern(
     r"_rnn(?:_layer)?(?:_backward)?$|_scaled_grouped_mm|_int_mm$|_(?:linear|convolution)_pointwise"
     r"|mkl(?:dnn)?_linear|_convolution_transpose_pointwise|(?:quantized|onednn)::q?(?:linear|conv|mat)"
     r"|_weight_int[48]pack_mm|_dyn_quant_matmul"
 )
 # Ops that somebody else than torch wrote. What torch's own do without a formula is known by their names.
-_FOREIGN = re.compile(r"(?!aten::|prims?::|autograd::|torch::|c10d|_c10d|profiler::|inductor::)\w+::")
+_FOREIGN = Pattern(r"(?!aten::|prims?::|autograd::|torch::|c10d|_c10d|profiler::|inductor::)\w+::")
 # Products that compute by themselves. One around another product hands on what it was called with: under `torch.vmap` its recorded
 # shapes are those of one sample, the product inside has the batch.
 _PLAIN = frozenset(name for name in products.FORMULAS if re.search(r"::_?b?(?:add)?b?mm(?:_|_activation)?$", name))

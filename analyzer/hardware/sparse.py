@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from analyzer.facts.host.ops import OpTree
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.open_spans import NONE
+from traces.patterns import Pattern
 
 UNKNOWN = "a factor is sparse: how many numbers it holds is not recorded"
 # Around the product or inside it; of dense factors nobody asks for these.
-_AROUND = re.compile(r"aten::_?s?sparse_\w*mm\w*")
-_INSIDE = re.compile(
-    r"aten::(?:_?s?sparse_\w*mm\w*|sparse_dim|_nnz|_?indices|_?(?:crow|ccol|row|col)_indices|_?coalesce)"
-)
+_AROUND = Pattern(r"aten::_?s?sparse_\w*mm\w*")
+_INSIDE = Pattern(r"aten::(?:_?s?sparse_\w*mm\w*|sparse_dim|_nnz|_?indices|_?(?:crow|ccol|row|col)_indices|_?coalesce)")
 
 
 def sparse_products(tree: OpTree, counted: BoolArray) -> BoolArray:

@@ -24,8 +24,9 @@ from analyzer.ranks.summary import MOST_RANKS, GroupPart
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
 from traces.messages import Message, parse_message
+from traces.patterns import Pattern
 
-_BACKEND = re.compile(r"(?:nccl|gloo|mpi|ucc|xccl|hccl|rccl):")
+_BACKEND = Pattern(r"(?:nccl|gloo|mpi|ucc|xccl|hccl|rccl):")
 _PAIR = 2
 _TYPE_BYTES = {
     "double": 8, "long": 8, "long int": 8, "int": 4, "float": 4, "short": 2, "c10::Half": 2, "c10::BFloat16": 2,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,9 +11,10 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from traces.errors import UnreadableTraceError, UsageError
 from traces.leftovers import scratch_folder
+from traces.patterns import Pattern
 from traces.progress import Progress
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://")
+_URL = Pattern(r"[A-Za-z][A-Za-z0-9+.\-]+://")
 _ENDINGS = (".json", ".json.gz", ".json.zst")
 _PIECE = 4 << 20
 

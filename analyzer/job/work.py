@@ -18,9 +18,10 @@ from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array, ObjectArray
 from analyzer.spans.grouping import distinct_columns, sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
+from traces.patterns import Pattern
 
 # Of ops: what only calls others, and would hide what they work on.
-_CALLERS = re.compile(
+_CALLERS = Pattern(
     r"autograd::engine::|torch::autograd::|torch\.distributed\.|DistributedDataParallel|Optimizer\.|enumerate\("
 )
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from analyzer.ranks.summary import SUMMARY_KIND
 from traces.errors import AdvisorError
+from traces.patterns import Pattern
 
 # Profilers write it before the events, and a summary begins with it.
-_STATED = re.compile(rb'"distributedInfo"\s*:\s*\{|"kind":"' + SUMMARY_KIND.encode() + b'"')
-_RANK = re.compile(rb'"rank"\s*:\s*(\d+)')
-_SIZE = re.compile(rb'"world_size"\s*:\s*(\d+)')
+_STATED = Pattern(rb'"distributedInfo"\s*:\s*\{|"kind":"' + SUMMARY_KIND.encode() + b'"')
+_RANK = Pattern(rb'"rank"\s*:\s*(\d+)')
+_SIZE = Pattern(rb'"world_size"\s*:\s*(\d+)')
 _LOOKED_AT = 4_096
 # Of thousands of files each head takes a millisecond or two, and far longer where the disk is remote: nothing is shown meanwhile.
 _ASKED = 64

@@ -11,19 +11,20 @@ import msgspec
 from analyzer.analysis import COMPARISON_ID, ELEMENT_ID, SCHEMA_VERSION, Analysis
 from analyzer.opening import STDIN
 from traces.errors import UnreadableTraceError
+from traces.patterns import Pattern
 from traces.progress import Progress, silent
 from traces.reader.input.standard_input import standard_input
 
 _HEAD_BYTES = 4_096
 # A report is some hundred kilobytes; a file far beyond that is none of ours.
 _LIMIT_BYTES = 64 << 20
-_JSON_HEAD = re.compile(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"schema_version"\s*:')
-_HTML_HEAD = re.compile(
+_JSON_HEAD = Pattern(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"schema_version"\s*:')
+_HTML_HEAD = Pattern(
     rb"^(?:\xef\xbb\xbf)?\s*<!doctype html>.*<meta name=\"generator\" content=\"advisor", re.DOTALL | re.I
 )
-_COMPARISON_JSON = re.compile(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"schema_version"\s*:\s*"[\d.]*"\s*,\s*"before"\s*:')
+_COMPARISON_JSON = Pattern(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"schema_version"\s*:\s*"[\d.]*"\s*,\s*"before"\s*:')
 _COMPARISON_PAGE = f'<script type="application/json" id="{COMPARISON_ID}">'.encode()
-_EMBEDDED = re.compile(rf'<script type="application/json" id="{ELEMENT_ID}">(.*?)</script>'.encode(), re.DOTALL)
+_EMBEDDED = Pattern(rf'<script type="application/json" id="{ELEMENT_ID}">(.*?)</script>'.encode(), re.DOTALL)
 
 
 def is_report(path: Path, progress: Progress = silent) -> bool:

@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-import re
+from traces.patterns import Pattern
 
 # `rank_3`, `rank-3`, `rank3`, `worker3`, `[3].json`, or a bare number before the ending (`trace_3.json.gz`, `3.json`).
-_NAMED = re.compile(
+_NAMED = Pattern(
     r"(?i)(?<![a-z])((?:[a-z]+[_\-]|global|world|local|node|group|machine|host|[tdpecsm]p)?rank|(?:[a-z]+[_\-])?worker)"
     r"[_\-.=]?(\d{1,6})(?!\d)|\[(\d{1,6})\]\."
 )
 # What is counted anew on each machine or in each group, and processes that load data.
-_NO_RANKS = re.compile(
-    r"(?i)(?:node|group|machine|host|[tdpecsm]p)[_\-]?rank|(?:num|n|loader|dataloader|data)[_\-]worker"
-)
-_MACHINE = re.compile(r"(?i)(?<![a-z])(?:node|machine|host)[_\-]?\d")
-_LOCAL = re.compile(r"(?i)local[_\-]?rank")
-_GLOBAL = re.compile(r"(?i)(?:global|world)[_\-]?rank")
-_ENDING = re.compile(r"(?i)(?:^|[_\-.])(\d{1,5})(?:\.(?:pt|trace|summary|json|gz|zst))+$")
+_NO_RANKS = Pattern(r"(?i)(?:node|group|machine|host|[tdpecsm]p)[_\-]?rank|(?:num|n|loader|dataloader|data)[_\-]worker")
+_MACHINE = Pattern(r"(?i)(?<![a-z])(?:node|machine|host)[_\-]?\d")
+_LOCAL = Pattern(r"(?i)local[_\-]?rank")
+_GLOBAL = Pattern(r"(?i)(?:global|world)[_\-]?rank")
+_ENDING = Pattern(r"(?i)(?:^|[_\-.])(\d{1,5})(?:\.(?:pt|trace|summary|json|gz|zst))+$")
 # What a bare number in front of the ending counts instead: snapshots of one rank, attempts, days.
-_COUNTS_OTHERS = re.compile(
+_COUNTS_OTHERS = Pattern(
     r"(?i)(?:step|iter|iteration|epoch|batch|it|pid|trial|attempt|seed|version|v)[_\-.]?\d+(?:\.[a-z]+)*$"
     r"|\d[_\-.]\d+[_\-.]\d+(?:\.[a-z]+)*$"
 )
 # Places in several dimensions (sglang: `1723-TP-3-DP-1.trace.json.gz`): how they make up a rank is not said.
-_DIMENSION = re.compile(r"(?i)(?:^|[^a-z])(?:tp|dp|pp|ep|cp|sp|mp)[_\-.]?\d+")
+_DIMENSION = Pattern(r"(?i)(?:^|[^a-z])(?:tp|dp|pp|ep|cp|sp|mp)[_\-.]?\d+")
 # One name for what torch, NCCL and gloo call by several.
 _KINDS = (
     # As vLLM, sglang, aiter and TensorRT-LLM call theirs.
-    (re.compile(r"(?i)all_?reduce|cross_device_reduce|quickreduce|(?:multimem|mnnvl)_all_?reduce"), "all_reduce"),
-    (re.compile(r"(?i)reduce_?scatter"), "reduce_scatter"),
-    (re.compile(r"(?i)all_?gather"), "all_gather"),
-    (re.compile(r"(?i)all_?to_?all|alltoallv?"), "all_to_all"),
-    (re.compile(r"(?i)broadcast"), "broadcast"),
-    (re.compile(r"(?i)barrier"), "barrier"),
-    (re.compile(r"(?i)(?:^|[^a-z])i?send(?![a-z])"), "send"),
-    (re.compile(r"(?i)(?:^|[^a-z])(?:i?recv|receive)(?![a-z])"), "recv"),
-    (re.compile(r"(?i)gather"), "gather"),
-    (re.compile(r"(?i)scatter"), "scatter"),
-    (re.compile(r"(?i)reduce"), "reduce"),
+    (Pattern(r"(?i)all_?reduce|cross_device_reduce|quickreduce|(?:multimem|mnnvl)_all_?reduce"), "all_reduce"),
+    (Pattern(r"(?i)reduce_?scatter"), "reduce_scatter"),
+    (Pattern(r"(?i)all_?gather"), "all_gather"),
+    (Pattern(r"(?i)all_?to_?all|alltoallv?"), "all_to_all"),
+    (Pattern(r"(?i)broadcast"), "broadcast"),
+    (Pattern(r"(?i)barrier"), "barrier"),
+    (Pattern(r"(?i)(?:^|[^a-z])i?send(?![a-z])"), "send"),
+    (Pattern(r"(?i)(?:^|[^a-z])(?:i?recv|receive)(?![a-z])"), "recv"),
+    (Pattern(r"(?i)gather"), "gather"),
+    (Pattern(r"(?i)scatter"), "scatter"),
+    (Pattern(r"(?i)reduce"), "reduce"),
 )
 # Every member waits for every other one: all leave together.
 SYMMETRIC = frozenset(("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "barrier"))

@@ -15,8 +15,9 @@ from analyzer.explain import Options
 from analyzer.tui.app import AdvisorApp
 from analyzer.tui.look.terminal import look_for
 from analyzer.tui.work.job import job_for
+from traces.patterns import Pattern
 
-_FONT_FACE = re.compile(r"@font-face\s*\{[^}]*\}\s*")
+_FONT_FACE = Pattern(r"@font-face\s*\{[^}]*\}\s*")
 _FAMILIES = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace"
 
 

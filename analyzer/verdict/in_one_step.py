@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 
@@ -11,6 +9,7 @@ from analyzer.analysis import Verdict
 from analyzer.units import share
 from analyzer.verdict.case import Case
 from analyzer.verdict.shares import CAUSES_OF
+from traces.patterns import Pattern
 
 # What the other steps have of it is then nothing to speak of.
 _MOST = 0.9
@@ -20,7 +19,7 @@ _ASKED_ONCE = (
     " One batch was asked for in all that was recorded, and a first one may take longer: record more to see the usual."
 )
 # Verdicts on pauses and searches say so themselves.
-_COUNTS = re.compile(r"\bin [\d,]+ of [\d,]+ ")
+_COUNTS = Pattern(r"\bin [\d,]+ of [\d,]+ ")
 
 
 def in_one_step(case: Case, said: Verdict) -> Verdict:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from analyzer.facts import Facts
@@ -15,6 +13,7 @@ from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.units import share
+from traces.patterns import Pattern
 
 # Kinds of kernels as a person would sum them up. `other` is left out: nothing is known of it.
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -45,11 +44,11 @@ _OF_ONE_OP = 0.9
 # Less of it is not worth a word beside the op that launches the rest.
 _IS_SOME = 0.05
 # Ops whose kernels' kind says what they are: models are made of these.
-_PRODUCT = re.compile(
+_PRODUCT = Pattern(
     r"aten::_?(?:(?:add|b|baddb|addb|scaled_)?mm|linear|matmul|(?:cudnn_|miopen_)?convolution\w*|\w+attention\w*)$"
 )
 # Instances of one template: `void at::native::name<...>(...)`; cuBLAS returns a type that is a template itself.
-_FUNCTION = re.compile(
+_FUNCTION = Pattern(
     r"(?:void |std::enable_if<[^>]*>::type )?((?:[\w~]+::|\(anonymous namespace\)::)*?)((?:\w+::(?=[kK]ernel\b))?[\w$]+)(?!\w*::)"
 )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from traces.patterns import Pattern
 
-_LOADER = re.compile(
+_LOADER = Pattern(
     r"^enumerate\(DataLoader\)#_?(?:Stateful)?(?:SingleProcess|MultiProcessing)?DataLoaderIter\.__next__$"
 )
 _PREFIXES = (

@@ -28,7 +28,7 @@ __all__ = ["StepLanes", "Track", "choose_tracks", "host_label", "step_lanes"]
 # Levels of nesting of the main thread and of others: deeper ones hold what their parents' names say already.
 MAIN_LEVELS, OTHER_LEVELS = 8, 4
 MOST_THREADS = 8
-_MARKS = re.compile(r"^(?:ProfilerStep|(?:Iteration|PyTorch Profiler))\b")
+_MARKS = r"^(?:ProfilerStep|(?:Iteration|PyTorch Profiler))\b"
 
 
 class StepLanes(msgspec.Struct, frozen=True, eq=False):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,6 +10,7 @@ import pandas as pd
 
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any, matching
+from traces.patterns import Pattern
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts
@@ -20,7 +20,7 @@ _MERGE_RATIO = 0.002
 MAX_SPANS = 400
 # A step this much longer than the median is slow.
 _SLOW = 1.1
-_BACKWARD = re.compile(r"autograd::engine::evaluate_function|torch::autograd::|\w+Backward\d*$")
+_BACKWARD = Pattern(r"autograd::engine::evaluate_function|torch::autograd::|\w+Backward\d*$")
 
 
 class LaneSpan(msgspec.Struct, frozen=True):

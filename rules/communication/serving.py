@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice
+from traces.patterns import Pattern
 
 _BALANCED = Advice(
     "text",
@@ -35,7 +36,7 @@ _NEXT_TO_NORM = Advice(
     "Of the few tokens of a decoding step the start of a collective costs more than what is sent.",
 )
 # Engines' own kernels for small messages, and symmetric memory's (traces/reader/names/vocabulary.py has their sources).
-_SMALL_MESSAGES = re.compile(r"cross_device_reduce|one_?shot|two_?shot|multimem|quickreduce", re.IGNORECASE)
+_SMALL_MESSAGES = Pattern(r"cross_device_reduce|one_?shot|two_?shot|multimem|quickreduce", re.IGNORECASE)
 _WITH_NORM = Advice(
     "text",
     "Let one kernel add up, add the residual and normalise, where your engine has such a pass of its compiler.",

@@ -52,7 +52,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.kernels.patterns import Pattern
+from analyzer.facts.kernels.patterns import KernelPattern
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
@@ -131,7 +131,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _longest(found: tuple[Pattern, ...], times: dict[str, int]) -> list[Pattern]:
+def _longest(found: tuple[KernelPattern, ...], times: dict[str, int]) -> list[KernelPattern]:
     return sorted(found, key=lambda one: -times[one.name])
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from analyzer.facts import Facts
 from analyzer.facts.host.dispatch_owner import DispatchOwner
 from analyzer.facts.kernels.precision import CONV_OP
@@ -11,11 +9,12 @@ from analyzer.facts.model.compiled import CHECKS
 from analyzer.finding import Advice
 from analyzer.units import count, duration
 from rules.guards import FEWER_GUARDS
+from traces.patterns import Pattern
 
 # Ops of a library that has a kernel for each size built or looked up: its own work on the host is that.
-_OF_LIBRARY = re.compile(r"aten::(?:cudnn|miopen)_")
+_OF_LIBRARY = Pattern(r"aten::(?:cudnn|miopen)_")
 # What makes a tensor of another type, or of another layout, of one on the host.
-_COPIES = re.compile(r"aten::(?:to|_to_copy|copy_|contiguous|clone)$")
+_COPIES = Pattern(r"aten::(?:to|_to_copy|copy_|contiguous|clone)$")
 _CAST_THERE = (
     "-frame = torch.from_numpy(frame).float().to(device)\n"
     "+frame = torch.from_numpy(frame).to(device).float()   # bytes travel"

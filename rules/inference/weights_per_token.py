@@ -55,7 +55,6 @@ each token uses a few read more than their share. The thresholds are reasoned: n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
@@ -76,6 +75,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.framework_words import engine_setting
 from rules.inference.words import passes
+from traces.patterns import Pattern
 from traces.trace import Capability
 
 # From this part on a kind of work is most of it.
@@ -160,7 +160,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 # casper-hansen/AutoAWQ's kernel, as vLLM has it (csrc/quantization/awq): made for one token, and slower than Marlin's for
 # the same weights.
-_OF_AWQ = re.compile(r"awq::gemm_forward_4bit")
+_OF_AWQ = Pattern(r"awq::gemm_forward_4bit")
 _LEFT_TO_ENGINE = Advice(
     "diff",
     '-llm = LLM(model, quantization="awq")\n+llm = LLM(model)',

@@ -53,7 +53,6 @@ from fewer rows or narrower ones.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
@@ -63,6 +62,7 @@ from analyzer.spans.arrays import BoolArray
 from analyzer.units import duration, share
 from rules.evidence import kernel_saving, kernel_table, steps_with
 from rules.purpose import by_purpose
+from traces.patterns import Pattern
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -154,7 +154,7 @@ def _of_gradient(facts: Facts, rows: BoolArray) -> Finding:
 
 
 # Lookups of embedding tables, as recommendation has many; a language model has one, and samples tokens by sorting.
-_TABLES = re.compile(r"(?i)embedding|fbgemm|index_?select|jagged|pooled|_sparse_(?:data|features)")
+_TABLES = Pattern(r"(?i)embedding|fbgemm|index_?select|jagged|pooled|_sparse_(?:data|features)")
 _OF_ANY = (
     Advice(
         "text",
@@ -172,7 +172,7 @@ _OF_ANY = (
 
 
 # The kernels of `topk` (aten/src/ATen/native/cuda/TensorTopK.cu).
-_TOPK = re.compile(r"TopK|topk|radixFindKth")
+_TOPK = Pattern(r"TopK|topk|radixFindKth")
 _TOPK_IN_PARTS = Advice(
     "python",
     "parts = scores.view(64, -1)              # one long row in 64 parts\n"
@@ -184,7 +184,7 @@ _TOPK_IN_PARTS = Advice(
 )
 
 
-def _longest_is(facts: Facts, pattern: re.Pattern[str]) -> bool:
+def _longest_is(facts: Facts, pattern: Pattern[str]) -> bool:
     """Whether the name of the longest of these kernels matches."""
     longest = facts.kernels.named.longest(facts.kernels.named.is_family("gather"), 1)
     return any(pattern.search(name) for name, _, _ in longest)

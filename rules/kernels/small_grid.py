@@ -54,7 +54,6 @@ ROCm and those launched before the recording state no grid; where they are too m
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
@@ -66,6 +65,7 @@ from analyzer.spans.arrays import BoolArray
 from analyzer.units import share
 from rules.changes import compiled, larger_batch
 from rules.evidence import kernel_saving, kernel_table
+from traces.patterns import Pattern
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -96,10 +96,10 @@ META = RuleMeta(
 
 # Gradients of weights whose kernels give each block some weights and all samples: of a norm's scale and shift
 # (layer_norm_kernel.cu, group_norm_kernel.cu), of depthwise convolutions (DepthwiseConv2d.cu).
-_ADDS_UP_SAMPLES = re.compile(r"GammaBeta|conv_depthwise\w*_grad_weight")
+_ADDS_UP_SAMPLES = Pattern(r"GammaBeta|conv_depthwise\w*_grad_weight")
 # Attention of one token over a long cache, which several blocks share: SGLang's and vLLM's Triton kernels (`decode_attention.py`),
 # FlashAttention's and FlashInfer's.
-_SPLITS_THE_CACHE = re.compile(
+_SPLITS_THE_CACHE = Pattern(
     r"_fwd_(?:grouped_)?kernel_stage1|kernel_unified_attention_3d|splitkv|split_kv|BatchDecodeWith|paged_attention_v2"
 )
 _SPLITS = Advice(

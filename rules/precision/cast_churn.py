@@ -51,7 +51,6 @@ Some conversions are the point of mixed precision: losses and normalisations bel
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
@@ -60,6 +59,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, share
 from rules.changes import compiled
 from rules.evidence import kernel_saving, kernel_table, steps_with
+from traces.patterns import Pattern
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -74,7 +74,7 @@ META = RuleMeta(
 
 
 # aten/src/ATen/native/cuda/Copy.cu.
-_EIGHT = re.compile(r"float8_\w*copy_kernel")
+_EIGHT = Pattern(r"float8_\w*copy_kernel")
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:

@@ -57,7 +57,6 @@ calibrated: no recording on a GPU has judged it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
@@ -68,6 +67,7 @@ from analyzer.units import count, share
 from rules.changes import compiled
 from rules.evidence import kernel_saving, kernel_table, steps_with
 from rules.purpose import by_purpose
+from traces.patterns import Pattern
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -87,7 +87,7 @@ _BY_A_KERNEL = Advice(
     "GGUF in diffusers: `pip install kernels`, and DIFFUSERS_GGUF_CUDA_KERNELS=true. Here weights are masked, shifted and scaled "
     "by a kernel for each op.",
 )
-_TO_FLOAT32 = re.compile(r"kDequantizeBlockwise<float,")
+_TO_FLOAT32 = Pattern(r"kDequantizeBlockwise<float,")
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:

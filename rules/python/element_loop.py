@@ -57,7 +57,6 @@ loop over samples, and stays a loop: compile it. Loops inside one op or inside a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -70,6 +69,7 @@ from rules.place import location, named
 from rules.python.judging import evidence, line_of, saving_of, what
 from rules.python.pairs import PAIRS, of_pairs
 from rules.python.parts_copied import PUT_TOGETHER, TAKEN_APART, of_parts
+from traces.patterns import Pattern
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -261,7 +261,7 @@ def _at_once(loop: Loop) -> tuple[Advice, ...]:
 
 
 # What vmap has no rule for, and a compiled function breaks at: ops of an extension's own, and results whose size depends on values.
-_NOT_BATCHED = re.compile(r"(?!aten::)|aten::(?:nonzero|masked_select|_?unique|unique_dim|is_nonzero|equal|bincount)")
+_NOT_BATCHED = Pattern(r"(?!aten::)|aten::(?:nonzero|masked_select|_?unique|unique_dim|is_nonzero|equal|bincount)")
 _ALL_CLASSES = Advice(
     "python",
     "keep = torchvision.ops.batched_nms(boxes, scores, group, threshold)   # group: the class, or the image, of each box",

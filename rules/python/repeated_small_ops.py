@@ -80,6 +80,7 @@ from rules.python.judging import LIST_RATIO, evidence, experts_saving, line_of, 
 from rules.python.made import MADE_AT_ONCE, makes_tensors
 from rules.python.passes import passes_finding
 from rules.python.samples import samples_finding
+from traces.patterns import Pattern
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -106,7 +107,7 @@ META = RuleMeta(
 )
 _MAX_FINDINGS = 3
 # Optimizers that make their direction of the last differences of gradients, turn by turn of the one before.
-_WITH_HISTORY = re.compile("LBFGS", re.IGNORECASE)
+_WITH_HISTORY = Pattern("LBFGS", re.IGNORECASE)
 _SMALL_OP_NS = 1_000_000
 _ONE_MADE = "Record again: one tensor is made for a batch instead of one for each row; results must be the same."
 
@@ -188,7 +189,7 @@ def _of_history(facts: Facts, loop: Loop) -> bool:
 
 
 # Ops that torch has for lists of tensors (aten/src/ATen/native/native_functions.yaml, `_foreach_*`), and what leads to them.
-_OF_LISTS = re.compile(
+_OF_LISTS = Pattern(
     r"aten::(?:"
     r"abs|add|addcdiv|addcmul|ceil|clamp_max|clamp_min|copy|cos|div|exp|expm1|floor|lerp|lgamma|log|log10|log1p|"
     r"log2|max|maximum|minimum|mul|neg|norm|linalg_vector_norm|pow|reciprocal|round|rsqrt|sigmoid|sign|sin|sqrt|"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from analyzer.facts import Facts
 from analyzer.facts.recording.line_samples import SampledLine
 from analyzer.finding import Advice, Location
 from analyzer.units import share
+from traces.patterns import Pattern
 
 # A line that holds so much more of the step than the time does runs ops as well: it calls the model, and cannot go elsewhere.
 _WITH_OPS = 1.5
 # `print(`, `json.dumps(`, `file.write(`, `logger.info(`, `wandb.log(`; no logarithm.
-_WRITES = re.compile(
+_WRITES = Pattern(
     r"\bprint\(|\.(?:dumps?|write|writelines|writerow|savefig|add_scalars?|add_histogram)\("
     r"|\b(?:log(?:ger|ging)?|_log(?:ger)?|wandb|mlflow|writer)\.\w+\("
 )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 from rules.device_words import of_device
 from rules.purpose import by_purpose
 from rules.transfer.kept_weights import keep_on_device
+from traces.patterns import Pattern
 
 _PIECES = (
     " They take turns with kernels: weights or activations that are kept on the host for room, as offloading does, or samples that "
@@ -224,7 +223,7 @@ def _looks_rows_up(facts: Facts) -> bool:
 
 
 # FBGEMM's tables (pytorch/FBGEMM, fbgemm_gpu/codegen).
-_TABLES = re.compile(r"split_embedding|bounds_check_indices|jagged")
+_TABLES = Pattern(r"split_embedding|bounds_check_indices|jagged")
 
 
 def fewer_bytes() -> Advice:

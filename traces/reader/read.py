@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ import pandas as pd
 
 from traces.errors import UnreadableTraceError
 from traces.fixed_frame import fixed
+from traces.patterns import Pattern
 from traces.progress import Progress, silent
 from traces.reader import limits, memory_left
 from traces.reader.about.completeness import whole_until_ns
@@ -35,7 +35,7 @@ from traces.trace import Capability, Meta, Trace
 
 # What `decode` does, wherever it is done: (path, progress, strict, several) to what the file holds.
 Decode = Callable[[Path, Progress, bool, bool], Decoded]
-_LETTER, _DIGIT = re.compile("[A-Za-z]"), re.compile("[0-9]")
+_LETTER, _DIGIT = Pattern("[A-Za-z]"), Pattern("[0-9]")
 
 
 def read(path: Path, progress: Progress = silent, *, strict: bool = False, decoder: Decode = decode) -> Trace:

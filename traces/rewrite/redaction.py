@@ -6,20 +6,20 @@ were written, to the byte.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from traces.allowed import OWN, shareable
+from traces.patterns import Pattern
 from traces.reader.about.provenance import KEY, stated
 
 Clean = Callable[[str], str]
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 # Where an event is told apart by numbers, those may be as long as a card's.
 _NUMBERED = frozenset(("ts", "dur", "tts", "tdur", "id", "pid", "tid", "ph"))
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|0x[0-9a-fA-F]+")
+_NUMBER = Pattern(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|0x[0-9a-fA-F]+")
 # Distinct texts of a large trace; beyond them it is cheaper to look again than to keep all.
 _MOST_KEPT = 200_000
 

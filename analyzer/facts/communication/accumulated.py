@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pandas as pd
 
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.labels import matching
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # `FSDPParamGroup.post_backward` leaves it around each reduce-scatter, with the path of the module (torch/distributed/fsdp/
 # _fully_shard/_fsdp_param_group.py).
-_REDUCED = re.compile(r"FSDP::post_backward_reduce \(.+\)$")
+_REDUCED = Pattern(r"FSDP::post_backward_reduce \(.+\)$")
 
 
 def reductions_a_step(trace: Trace, steps: Steps) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
@@ -25,15 +24,18 @@ from analyzer.spans.grouping import chosen, columns_at, rows_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
 from traces.fixed_frame import FixedFrame
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # Ranges by which one collective is counted, the most direct that the trace has: each collective leaves up to one of every kind.
 _COUNTED = (
-    re.compile(r"(?:nccl|gloo|mpi|ucc|xccl|hccl|rccl):"),
-    re.compile(r"record_param_comms"),
-    re.compile(r"c10d::"),
+    Pattern(r"(?:nccl|gloo|mpi|ucc|xccl|hccl|rccl):"),
+    Pattern(r"record_param_comms"),
+    Pattern(r"c10d::"),
 )
-_ON_HOST = re.compile(r"(?:gloo|mpi):")
+_FSDP = Pattern(r"FullyShardedDataParallel|FSDP::")
+_DATA_PARALLEL = Pattern(r"DistributedDataParallel\.forward|torch\.distributed\.ddp")
+_ON_HOST = Pattern(r"(?:gloo|mpi):")
 # Part of the exposed time from which collectives between layers decide what helps: those of the backward pass come on top.
 _ACTIVATIONS_RATIO = 0.2
 # What is asked of the ranges, of which a frame has twice as many columns.
@@ -41,10 +43,10 @@ _ASKED = ("name", "thread", "start_ns", "end_ns", "input_dims", "input_types", "
 # What `kind_of_kernel` calls a collective whose name does not say what it does.
 _UNTOLD = "collective"
 # The library in front of a collective's name: `nccl:all_reduce`, `c10d::allreduce_`.
-_LIBRARY = re.compile(r"^\w+(?::+|$)_*")
-_NARROW = r"Half|BFloat16|char|Char|Byte|Float8"
+_LIBRARY = Pattern(r"^\w+(?::+|$)_*")
+_NARROW = Pattern(r"Half|BFloat16|char|Char|Byte|Float8")
 # A message between two ranks.
-_PAIR = re.compile(r"(?:i?send|i?recv|send_recv)\b")
+_PAIR = Pattern(r"(?:i?send|i?recv|send_recv)\b")
 _BYTES = {"double": 8, "long": 8, "long int": 8, "int": 4, "float": 4, "short": 2, "c10::Half": 2, "c10::BFloat16": 2}
 # Bytes of an element by the names of `c10::ScalarType`, as `record_param_comms` states the type.
 _MESSAGE_BYTES = {
@@ -141,7 +143,7 @@ def collectives(
     """Measures the collectives; all empty in a run of one process."""
     window, every = steps.window, trace.collectives
     ranges = columns_at(every, steps.host_window.contains(every["start_ns"].to_numpy()), _ASKED)
-    counted = (matching(ranges["name"], re.compile(pattern).match) for pattern in _COUNTED)
+    counted = (matching(ranges["name"], counted.match) for counted in _COUNTED)
     rows = chosen(ranges, next((mask for mask in counted if mask.any()), np.ones(len(ranges), dtype=np.bool_)))
     calls = FixedFrame(
         {
@@ -167,7 +169,7 @@ def collectives(
     layered = (exposed & spans_of(between_layers(trace, calls))).total_ns
     frame = kernels.named.frame
     named = frame["name"][frame["collective"].to_numpy() & (device.main is not None)]
-    fsdp = _has_range(trace, r"FullyShardedDataParallel|FSDP::")
+    fsdp = _has_range(trace, _FSDP)
     return Collectives(
         running=running,
         exposed=exposed,
@@ -177,7 +179,7 @@ def collectives(
         calls=calls,
         kernels=len(named),
         kernel_names=tuple(sorted(map(str, named.unique()))),
-        data_parallel=_has_range(trace, r"DistributedDataParallel\.forward|torch\.distributed\.ddp"),
+        data_parallel=_has_range(trace, _DATA_PARALLEL),
         library=reducing_library(trace),
         fsdp=fsdp,
         sharded=fsdp or (any("reduce_scatter" in kind for kind in kinds) and any("gather" in kind for kind in kinds)),
@@ -230,11 +232,10 @@ def _narrow(rows: pd.DataFrame, ranges: pd.DataFrame) -> bool:
     types, stated = rows["input_types"], ranges["message_type"]
     if not present(types).any() and present(stated).any():
         types = stated[present(stated)]
-    return bool(matching(types, re.compile(_NARROW).search).mean() > 0.5)
+    return bool(matching(types, _NARROW.search).mean() > 0.5)
 
 
-def _has_range(trace: Trace, pattern: str) -> bool:
-    wanted = re.compile(pattern)
+def _has_range(trace: Trace, wanted: Pattern[str]) -> bool:
     return any(wanted.match(name) for frame in (trace.annotations, trace.ops) for name in distinct_texts(frame["name"]))
 
 

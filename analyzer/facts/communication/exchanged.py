@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import pandas as pd
 
 from analyzer.spans.labels import distinct_texts
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # Kernels that make tensors narrower before they are sent (FBGEMM's codecs).
-_QUANTISES = re.compile(r"(?i).*(?:fp8|8bit)\w*quantize|.*float(?:tofp8|_to_(?:fp8|bfloat16|half))")
+_QUANTISES = Pattern(r"(?i).*(?:fp8|8bit)\w*quantize|.*float(?:tofp8|_to_(?:fp8|bfloat16|half))")
 # Ranges that torchrec's pipelines open: the next batch's indices travel beside this batch already.
-_PIPELINE = re.compile(r"## (?:(?:start_|wait_)?sparse_data_dist|sdd_)")
+_PIPELINE = Pattern(r"## (?:(?:start_|wait_)?sparse_data_dist|sdd_)")
 # Lookups of embedding tables (FBGEMM, which torchrec is built on, but not its products in 8 bits).
-_EMBEDDINGS = re.compile(
-    r"(?i).*(?:embedding_?bag|split_?embedding|splitlookup|_sparse_(?:data|features)|(?:^|[_ ])sdd_)"
-)
+_EMBEDDINGS = Pattern(r"(?i).*(?:embedding_?bag|split_?embedding|splitlookup|_sparse_(?:data|features)|(?:^|[_ ])sdd_)")
 # What only mixtures of experts do with their tokens.
-_EXPERTS = re.compile(
+_EXPERTS = Pattern(
     r".*(?:(?<![A-Za-z])moe(?![a-z])|MoE|MOE|(?i:expert|(?:un)?permute_?tokens|token_?dispatch|deep_?ep|(?:dispatch|combine)_?tokens))"
 )
 # What each kind of name has one of in small letters, and few others have. It is looked for first: a pattern goes through hundreds
@@ -59,7 +56,7 @@ def exchanged(trace: Trace) -> Exchanged:
     )
 
 
-def _named(frame: pd.DataFrame, wanted: re.Pattern[str], parts: tuple[str, ...]) -> bool:
+def _named(frame: pd.DataFrame, wanted: Pattern[str], parts: tuple[str, ...]) -> bool:
     """Whether an event of a frame has such a name, which holds one of the parts in small letters."""
     names = ((name, name.lower()) for name in distinct_texts(frame["name"]))
     return any(wanted.match(name) for name, small in names if any(part in small for part in parts))

@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import re
 
+from traces.patterns import Pattern
+
 # Names as `traces.reader.names.collectives` knows them, in the words of torch's own ranges. The first that matches counts: a fused
 # reduction that also scatters is a scatter, and what the experts' libraries call dispatch and combine is an all-to-all.
 _KINDS = (
-    ("reduce_scatter", re.compile(r"reduce_?scatter", re.IGNORECASE)),
-    ("all_gather", re.compile(r"all_?gather", re.IGNORECASE)),
+    ("reduce_scatter", Pattern(r"reduce_?scatter", re.IGNORECASE)),
+    ("all_gather", Pattern(r"all_?gather", re.IGNORECASE)),
     (
         "all_to_all",
-        re.compile(
+        Pattern(
             r"all_?(?:to|2)_?all|(?<![a-z0-9])a2a(?![a-z0-9])|moeA2A|(?<![a-z])(?:dispatch|combine)", re.IGNORECASE
         ),
     ),
     (
         "all_reduce",
-        re.compile(r"all_?reduce|cross_device_reduce|multimem_\w*reduce|quickreduce::|lamport", re.IGNORECASE),
+        Pattern(r"all_?reduce|cross_device_reduce|multimem_\w*reduce|quickreduce::|lamport", re.IGNORECASE),
     ),
-    ("broadcast", re.compile(r"broadcast", re.IGNORECASE)),
-    ("send_recv", re.compile(r"send_?recv|(?<![a-z])(?:send|recv)(?![a-z])", re.IGNORECASE)),
+    ("broadcast", Pattern(r"broadcast", re.IGNORECASE)),
+    ("send_recv", Pattern(r"send_?recv|(?<![a-z])(?:send|recv)(?![a-z])", re.IGNORECASE)),
 )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from analyzer.spans.labels import distinct_texts
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # Their own modules, not the folder a script lies in; torch cuts the part of a path that is on `sys.path`.
-_REDUCES = re.compile(
+_REDUCES = Pattern(
     r"(?:.*[/\\](?:site|dist)-packages[/\\])?(deepspeed[/\\]runtime|horovod[/\\]torch)[/\\][^(]*\.py\(\d+\): "
 )
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
+from traces.patterns import Pattern
 from traces.trace import Trace
 
-_FORWARD = re.compile(
+_FORWARD = Pattern(
     r"DataParallel\.forward|nn\.Module: DataParallel_\d+|.*torch/nn/parallel/data_parallel\.py\(\d+\): forward"
 )
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 
@@ -13,10 +11,11 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.section import KernelFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.intervals import EMPTY, IntervalSet
+from traces.patterns import Pattern
 
 # The autograd function of torch.nn.SyncBatchNorm, its node, and apex's.
-_NORM = re.compile(r"(?:autograd::engine::evaluate_function: )?(?:Sync|sync)_?[Bb]atch_?[Nn]orm\w*$")
-_FORWARD = re.compile(r"(?:Sync|sync)_?[Bb]atch_?[Nn]orm(?!\w*Backward)\w*$")
+_NORM = Pattern(r"(?:autograd::engine::evaluate_function: )?(?:Sync|sync)_?[Bb]atch_?[Nn]orm\w*$")
+_FORWARD = Pattern(r"(?:Sync|sync)_?[Bb]atch_?[Nn]orm(?!\w*Backward)\w*$")
 
 
 class SynchronisedNorms(msgspec.Struct, frozen=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 
 import msgspec
@@ -12,15 +11,16 @@ from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import distinct_texts, is_any
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # Ops and ranges that exist only where tensors live on a device: NVIDIA's and AMD's, ...
-_ON_GPU = re.compile(
+_ON_GPU = Pattern(
     r"aten::(?:cudnn_(?!is_acceptable$)|_cudnn_|miopen_|record_stream|_thnn_fused_|_pin_memory$|_(?:flash|efficient)_attention_"
     r"|_scaled_dot_product_(?:efficient|cudnn|flash)_attention(?!_for_cpu))|nccl:|rccl:"
 )
 # ... and those of others, whose work torch.profiler records with the maker's extension, or not at all (Apple's).
-_ELSEWHERE = re.compile(
+_ELSEWHERE = Pattern(
     r"aten::(?:_?mps_|_?lstm_mps|\w+_for_mps\b|_copy_from(?:_and_resize)?$|linear_backward$)"
     r"|(?:torch_)?(?:npu|hpu|xla|mlu|musa|gcu|neuron)::"
 )
@@ -96,6 +96,6 @@ def _has_memory(trace: Trace, *device_types: int) -> bool:
     return bool(trace.memory["device_type"].isin(device_types).any())
 
 
-def _has_op(trace: Trace, pattern: re.Pattern[str]) -> bool:
+def _has_op(trace: Trace, pattern: Pattern[str]) -> bool:
     names = (*distinct_texts(trace.ops["name"]), *distinct_texts(trace.collectives["name"]))
     return any(map(pattern.match, names))

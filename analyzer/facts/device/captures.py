@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pandas as pd
 
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any, matching
+from traces.patterns import Pattern
 from traces.trace import Trace
 
-_BEGINS = re.compile(r"(?:cuda|hip)StreamBeginCapture|cuStreamBeginCapture")
-_CAPTURED = re.compile(r"(?:cuda|hip|cu)StreamEndCapture")
-_ENDS = re.compile(r"(?:cuda|hip|cu)GraphInstantiate")
-_CAPTURES = re.compile(
-    r"(?:cuda|hip|cu)(?:Stream(?:Begin|End)Capture|Graph(?:Instantiate|Destroy|ExecDestroy|GetNodes))"
-)
+_BEGINS = Pattern(r"(?:cuda|hip)StreamBeginCapture|cuStreamBeginCapture")
+_CAPTURED = Pattern(r"(?:cuda|hip|cu)StreamEndCapture")
+_ENDS = Pattern(r"(?:cuda|hip|cu)GraphInstantiate")
+_CAPTURES = Pattern(r"(?:cuda|hip|cu)(?:Stream(?:Begin|End)Capture|Graph(?:Instantiate|Destroy|ExecDestroy|GetNodes))")
 # Fewer are a model's regions or sizes, each captured once.
 _MIN_CAPTURES = 4
 # Warming up, each graph is captured and replayed once or not at all; in use, one is replayed again and again.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 import pandas as pd
@@ -11,15 +9,16 @@ import pandas as pd
 from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts, matching
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # Fused attention: questions and keys [texts, heads, tokens, width]. Written out: the softmax of [texts, heads, questions, keys].
-_FUSED = re.compile(r"aten::(?:_?scaled_dot_product_\w*attention\w*)$")
+_FUSED = Pattern(r"aten::(?:_?scaled_dot_product_\w*attention\w*)$")
 _SOFTMAX = "aten::_softmax"
 _EMBEDDING = "aten::embedding"
 # Kernels that only attention of one token over a cache runs; FlashInfer's for prompts and FlashAttention's split ones run for both.
 # Of vLLM (v1, v2, 3D), FlashInfer, FasterTransformer, SGLang and Triton (in stages), AITER (mla).
-_DECODES = re.compile(
+_DECODES = Pattern(
     r"paged_attention_(?:v[12]|ll4mi)|BatchDecode|SingleDecode|masked_multihead_attention|single_query_cached_kv|_fwd_grouped_kernel_stage"
     r"|decode_attention|flash_?decod|unified_attention_3d|(?<!cache_)mla_dec|flash_fwd_splitkv_mla"
 )

@@ -6,8 +6,6 @@ ranges of the engine say; where one of the two is missing, nothing is told.
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 import pandas as pd
@@ -19,12 +17,13 @@ from analyzer.facts.kernels.grids import multiprocessors
 from analyzer.spans.arrays import FloatArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # A block for each token: `dim3 grid(num_tokens)` in vllm-project/vllm, csrc (cache_kernels, pos_encoding_kernels,
 # layernorm_kernels), and `nblks(batch_size)` of the norm that adds in flashinfer-ai/flashinfer, include/flashinfer/norm.cuh,
 # which SGLang uses. Norms that add nothing also run on heads, and activations on the experts of each token.
-_BY_TOKEN = re.compile(
+_BY_TOKEN = Pattern(
     r"fused_add_rms_norm_kernel|FusedAddRMSNormKernel|reshape_and_cache(?:_flash)?_kernel|(?<!batched_)rotary_embedding_kernel"
 )
 # Blocks are whole: what lies further from a whole number than this is another figure.

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pandas as pd
 
 from analyzer.facts.recording.said_passes import SaidPass, said_passes
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # What turns the model's output into a token (transformers, gpt-fast, engines): the largest, or one drawn.
 _CHOOSING = frozenset({"aten::argmax", "aten::multinomial", "aten::topk", "aten::exponential_", "aten::sort"})
 _LOOKING_UP = "aten::embedding"
 # Models of transformers that end in a head for the next token: the outermost call of one is a pass.
-_MODEL = re.compile(r"nn\.Module: \w*(?:ForCausalLM|LMHeadModel|ForConditionalGeneration)(?:_\d+)?$")
+_MODEL = Pattern(r"nn\.Module: \w*(?:ForCausalLM|LMHeadModel|ForConditionalGeneration)(?:_\d+)?$")
 RUN_COLUMNS = ("host_start_ns", "host_end_ns", "thread")
 
 

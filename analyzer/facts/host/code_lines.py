@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import PurePosixPath
 
 import msgspec
 
-_FRAME = re.compile(r"(?P<file>[^()]+?\.(?:py|ipynb))\((?P<line>\d+)\): (?P<function>.+)")
-_NOTEBOOK = re.compile(r"(?P<file>(?:<ipython-input[^>]*>|/tmp/ipykernel[^(]*))\((?P<line>\d+)\): (?P<function>.+)")
+from traces.patterns import Pattern
+
+_FRAME = Pattern(r"(?P<file>[^()]+?\.(?:py|ipynb))\((?P<line>\d+)\): (?P<function>.+)")
+_NOTEBOOK = Pattern(r"(?P<file>(?:<ipython-input[^>]*>|/tmp/ipykernel[^(]*))\((?P<line>\d+)\): (?P<function>.+)")
 # torch cuts the part of a path that is on sys.path: `torch/nn/modules/module.py`, `train.py`. What is left of an installed package
 # begins with its name, so the usual ones are known by name.
 _PACKAGES = """
@@ -23,7 +24,7 @@ importlib_metadata packaging attr attrs psutil sympy networkx jinja2 regex sente
 ipykernel_launcher pydevd debugpy six typing_extensions threadpoolctl decorator cloudpickle dill
 """
 _PACKAGE_NAMES = frozenset(_PACKAGES.split())
-_INSTALLED = re.compile(
+_INSTALLED = Pattern(
     r"(?:^|[/\\])(?:site-packages|dist-packages)[/\\]|(?:^|[/\\])[Ll]ib(?:64)?[/\\]python\d|^<frozen|^<string>|^<built-in"
     r"|(?:^|[/\\])\.?venv[/\\]|[/\\]python\d+\.zip[/\\]|\.egg[/\\]"
     # The collector's own frames, also where it runs from a checkout, which is no installed package.

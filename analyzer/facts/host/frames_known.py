@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
 import pandas as pd
 
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.labels import matching
+from traces.patterns import Pattern
 
 # Triton compiles a kernel at its first call with new types, sizes or constants, and tries the configurations of one that is tuned
 # (triton/compiler/compiler.py, triton/runtime/jit.py and autotuner.py).
-_COMPILES = re.compile(
+_COMPILES = Pattern(
     r"(?:.*[/\\])?triton[/\\](?:compiler[/\\]compiler\.py\(\d+\): compile"
     r"|runtime[/\\](?:jit\.py\(\d+\): _do_compile|autotuner\.py\(\d+\): _bench))$"
 )
 # A thread that takes what others hand over, and has nothing: queues of threads and processes, an event loop, a socket.
-_WAITS = re.compile(
+_WAITS = Pattern(
     r"(?:.*[/\\])?(?:queue\.py\(\d+\): get|multiprocessing[/\\]queues\.py\(\d+\): get|selectors\.py\(\d+\): select"
     r"|socket\.py\(\d+\): (?:accept|recv_into)|zmq[/\\]\S*\.py\(\d+\): (?:poll|recv\w*))$"
     r"|<method 'poll' of 'select\.(?:e?poll|devpoll)' objects>$"
@@ -25,7 +24,7 @@ _WAITS = re.compile(
 
 # Low-rank adapters loaded, merged into weights or taken out of them: PEFT (tuners/lora/layer.py), diffusers (loaders/lora_base.py);
 # those of an engine put where its kernels read them: vLLM (lora/worker_manager.py, lora/layers), SGLang (lora/mem_pool.py).
-_MERGES = re.compile(
+_MERGES = Pattern(
     r".+\.py\(\d+\): _?(?:(?:un)?fuse_lora\w*|(?:un)?merge_(?:adapter|lora\w*)|merge_and_unload|load_lora\w*|load_adapter"
     r"|set_active_(?:loras|adapters)|activate_adapter)$"
     r"|.*(?:lora|peft)[^(]*\.py\(\d+\): (?:(?:un)?(?:merge|fuse)\w*|set_lora|reset_lora|add_adapter|prepare_lora_batch)$"
@@ -33,7 +32,7 @@ _MERGES = re.compile(
 
 
 # DDP lists the buffers of all modules and sends them, before each forward pass (torch/nn/parallel/distributed.py).
-_LISTS_BUFFERS = re.compile(
+_LISTS_BUFFERS = Pattern(
     r"(?:.*[/\\])?torch[/\\]nn[/\\]parallel[/\\]distributed\.py\(\d+\): (?:_assign_modules_buffers|_sync_(?:module_)?buffers)$"
 )
 

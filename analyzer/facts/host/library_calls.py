@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 import pandas as pd
 
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.nesting import nest
+from traces.patterns import Pattern
 
 # `<built-in function print>`, `<built-in method as_tensor of type object at 0x7f2b3c1d2ac0>`.
-_BUILT_IN = re.compile(r"<built-in (?:function|method) (\w+)")
+_BUILT_IN = Pattern(r"<built-in (?:function|method) (\w+)")
 # `torch/nn/functional.py(512): relu`; not `<module>` or `<listcomp>`, which nobody calls by a name.
-_PYTHON = re.compile(r".+\(\d+\): (\w+)$")
+_PYTHON = Pattern(r".+\(\d+\): (\w+)$")
 
 
 class LibraryCall(msgspec.Struct, frozen=True):

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # Where it goes, by the frame's name: `<built-in function print>`, `logging/__init__.py(1024): emit`.
 _KINDS = {
-    "print": re.compile(r"<built-in function print>|<built-in method (?:write|flush) of _io\.TextIOWrapper"),
-    "logging": re.compile(r"(?:.*/)?logging/__init__\.py\(\d+\): (?:emit|handle|callHandlers|_log)"),
-    "progress bar": re.compile(r"(?:.*/)?tqdm/\w+\.py\(\d+\): (?:refresh|update|display|__iter__|close)$"),
-    "experiment tracker": re.compile(
+    "print": Pattern(r"<built-in function print>|<built-in method (?:write|flush) of _io\.TextIOWrapper"),
+    "logging": Pattern(r"(?:.*/)?logging/__init__\.py\(\d+\): (?:emit|handle|callHandlers|_log)"),
+    "progress bar": Pattern(r"(?:.*/)?tqdm/\w+\.py\(\d+\): (?:refresh|update|display|__iter__|close)$"),
+    "experiment tracker": Pattern(
         r"(?:.*/)?(?:torch/utils/tensorboard|tensorboardX|wandb|mlflow|comet_ml|neptune|clearml|aim)/[\w/]*\.py\(\d+\): \w+"
     ),
-    "checkpoint": re.compile(r"(?:.*/)?torch/serialization\.py\(\d+\): save$"),
-    "file": re.compile(
+    "checkpoint": Pattern(r"(?:.*/)?torch/serialization\.py\(\d+\): save$"),
+    "file": Pattern(
         r"<built-in method write of _io\.Buffered|<built-in method dump of|(?:.*/)?(?:pickle|json/__init__)\.py\(\d+\): dump$"
     ),
-    "picture": re.compile(
+    "picture": Pattern(
         r"(?:.*/)?(?:PIL/Image\.py\(\d+\): save|matplotlib/\w+\.py\(\d+\): savefig|torchvision/utils\.py\(\d+\): save_image)$"
     ),
 }  # fmt: skip
 # A progress bar's own iterator holds the whole loop.
-_HOLDS_MORE = re.compile(r".*tqdm/\w+\.py\(\d+\): __iter__$")
+_HOLDS_MORE = Pattern(r".*tqdm/\w+\.py\(\d+\): __iter__$")
 
 
 class Output(msgspec.Struct, frozen=True):

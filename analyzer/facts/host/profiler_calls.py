@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import matching
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # torch's two profilers, by file, and the collector's own frames.
-_PROFILER = re.compile(
+_PROFILER = Pattern(
     r"(?:.*[/\\])?torch[/\\](?:autograd[/\\]profiler|profiler[/\\]\w+)\.py\(\d+\): "
     r"(?:start\w*|stop\w*|step|__enter__|__exit__|_?prepare_trace|_start_trace|_transit_action|export_chrome_trace|_fn|toggle\w*)$"
     r"|(?:.*[/\\])?trace_advisor_hook(?:[/\\]\w+)*\.py\("

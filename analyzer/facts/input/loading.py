@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 import pandas as pd
@@ -16,6 +14,7 @@ from analyzer.spans.grouping import columns_at, numbered, sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
 from analyzer.spans.nesting import nest
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # An op sequence repeated fewer times than this in a batch says nothing about samples.
@@ -27,7 +26,7 @@ _EVENLY_RATIO = 0.9
 # What a tensor's row is taken by, and what torch's own collation puts rows together with: a `TensorDataset` runs nothing else.
 _ROW, _TOGETHER = "aten::select", "aten::stack"
 # What draws random numbers; a loader that shuffles does so once an epoch, augmentation once a sample or more.
-_DRAW = re.compile(
+_DRAW = Pattern(
     r"aten::(?:rand|randn|randint|random|randperm|normal|uniform|bernoulli|exponential|multinomial)(?:_like)?_?$"
 )
 

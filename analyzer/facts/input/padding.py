@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 
@@ -11,9 +9,10 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
+from traces.patterns import Pattern
 from traces.trace import Trace
 
-_RECURRENT = re.compile(r"aten::(?:lstm|gru|rnn_(?:tanh|relu)|_(?:thnn_fused|cudnn|miopen|mkldnn)_(?:rnn|lstm|gru)\w*)")
+_RECURRENT = Pattern(r"aten::(?:lstm|gru|rnn_(?:tanh|relu)|_(?:thnn_fused|cudnn|miopen|mkldnn)_(?:rnn|lstm|gru)\w*)")
 
 
 class Padding(msgspec.Struct, frozen=True):

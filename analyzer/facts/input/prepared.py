@@ -6,8 +6,6 @@ pass goes back to is the first of the graph, and what runs between the loader an
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 
@@ -16,15 +14,16 @@ from analyzer.facts.steps.find import Steps
 from analyzer.spans.columns import present
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
+from traces.patterns import Pattern
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
 # Augmentation draws random numbers; arithmetic and a frozen network do not.
-_DRAWS = re.compile(
+_DRAWS = Pattern(
     r"aten::(?:uniform_?|bernoulli_?|random_|normal_?|rand|randn|randint|rand_like|randn_like|randperm|multinomial)$"
 )
 # What makes a network of what runs there; blurring is a convolution, too.
-_NETWORK = re.compile(
+_NETWORK = Pattern(
     r"aten::(?:linear|addmm|\w*batch_norm|\w*layer_norm|\w*group_norm|\w*rms_norm|embedding\w*|lstm|gru|scaled_dot_product_attention"
     r"|_native_multi_head_attention|relu_?|gelu|silu_?|max_pool\w*)$"
 )

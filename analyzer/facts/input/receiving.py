@@ -7,16 +7,15 @@ Source: torch/multiprocessing/reductions.py, `rebuild_storage_fd`, `rebuild_stor
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from analyzer.facts.input.wait import InputWait
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
+from traces.patterns import Pattern
 from traces.trace import Trace
 
-_REBUILT = re.compile(r"(?:^|.*/)torch/multiprocessing/reductions\.py\(\d+\): rebuild_storage_\w+$")
+_REBUILT = Pattern(r"(?:^|.*/)torch/multiprocessing/reductions\.py\(\d+\): rebuild_storage_\w+$")
 
 
 class Receiving(msgspec.Struct, frozen=True):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 import pandas as pd
@@ -15,12 +13,13 @@ from analyzer.spans.arrays import Int64Array, ObjectArray
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any, matching, texts
 from traces.fixed_frame import FixedFrame
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # Part of the iterator's class, which torchdata's begins with `_Stateful`.
 SINGLE_PROCESS = "SingleProcessDataLoaderIter"
 MULTI_PROCESS = "MultiProcessingDataLoaderIter"
-_TELLING = re.compile(f"{SINGLE_PROCESS}|{MULTI_PROCESS}")
+_TELLING = Pattern(f"{SINGLE_PROCESS}|{MULTI_PROCESS}")
 
 
 class InputWait(msgspec.Struct, frozen=True):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 
@@ -14,9 +12,10 @@ from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.labels import matching
 from analyzer.spans.open_spans import NONE
+from traces.patterns import Pattern
 
-_CONV = re.compile(r"aten::conv[123]d$")
-_NORM = re.compile(r"aten::batch_norm$")
+_CONV = Pattern(r"aten::conv[123]d$")
+_NORM = Pattern(r"aten::batch_norm$")
 # Position of the bias among a convolution's arguments.
 _BIAS = 2
 

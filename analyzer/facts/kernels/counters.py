@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 
@@ -11,14 +9,15 @@ from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import FloatArray, Int64Array
 from analyzer.spans.labels import distinct_texts, is_any
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 CLOCK = "SM Clock"
 # What torch 2.15 computes from durations and the clock: no sample of anything.
 _COMPUTED = "Cycles (Current Kernel)"
 # Metrics of performance monitors; recording them locks the clocks.
-_LOCKING = re.compile(r"(SM Active|DRAM BW|HBM BW|HBM Read|HBM Write|NVLink RX|NVLink TX|PCIe)\b|\w+__\w+")
-_UNIT = re.compile(r"(.*?) ?\(([^()]*)\)")
+_LOCKING = Pattern(r"(SM Active|DRAM BW|HBM BW|HBM Read|HBM Write|NVLink RX|NVLink TX|PCIe)\b|\w+__\w+")
+_UNIT = Pattern(r"(.*?) ?\(([^()]*)\)")
 
 
 class Counter(msgspec.Struct, frozen=True, eq=False):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
@@ -17,14 +16,15 @@ from analyzer.spans.columns import present
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, matching
 from analyzer.spans.nesting import own_ns
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # The ops that do the multiplying themselves, not those that call them.
-_MATRIX = re.compile(
+_MATRIX = Pattern(
     r"aten::(?:addmm|mm|bmm|baddbmm|addbmm|mkldnn_linear|mkldnn_convolution\w*|_?slow_conv\w*|thnn_conv\w*|convolution_backward"
     r"|mkldnn_linear_backward\w*|_scaled_dot_product_flash_attention_for_cpu\w*)$|mkldnn::_(?:linear|convolution)_pointwise"
 )
-_REORDER = re.compile(
+_REORDER = Pattern(
     r"aten::(?:to_mkldnn|_to_dense|mkldnn_reorder\w*|_mkldnn_reshape|_mkldnn_transpose\w*)$|mkldnn::_reorder\w*"
 )
 

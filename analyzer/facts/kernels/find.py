@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -27,6 +26,7 @@ from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.open_spans import NONE
 from traces.categories import from_codes
 from traces.fixed_frame import FixedFrame
+from traces.patterns import Pattern
 from traces.reader.columns.growing import thrifty
 from traces.reader.names.vocabulary import is_device_wait
 from traces.trace import Trace
@@ -36,11 +36,11 @@ _BROKEN_IDS = 0.5
 
 
 # MIOpen's naive convolutions, "the last resort when none of the other kernels are applicable" (ROCm/MIOpen issue 3310).
-_LAST_RESORT = re.compile(r"^naive_conv_")
+_LAST_RESORT = Pattern(r"^naive_conv_")
 
 
 # Formats of weights as kernels of quantised products name them (Marlin, AWQ, GPTQ, Machete, Triton's, CUTLASS's, Tensile's).
-_NARROW = re.compile(
+_NARROW = Pattern(
     r"fp8|e4m3|e5m2|float8|mxfp4|nvfp4|fp4|e2m1|int8|int4|w4a|w8a|[Mm]arlin|awq|gptq|[Mm]achete|Cijk_A\w+?_B\w+?_(?:F8|I8|4)"
 )
 
@@ -132,7 +132,7 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
         found: BoolArray = named | (np.isin(op, op[named]) & (op != NONE))
         return found
 
-    def like(self, pattern: re.Pattern[str]) -> BoolArray:
+    def like(self, pattern: Pattern[str]) -> BoolArray:
         """Which kernels' names hold a pattern, shape (kernels,)."""
         found: BoolArray = matching(self.frame["name"], pattern.search)
         return found

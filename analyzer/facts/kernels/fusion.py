@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 import msgspec
 import numpy as np
@@ -16,9 +15,10 @@ from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.columns import present
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
 from analyzer.spans.open_spans import NONE
+from traces.patterns import Pattern
 from traces.trace import Trace
 
-_COMPILED = re.compile(r"Torch-Compiled Region|CompiledFunction|## Call CompiledFxGraph|CompiledFxGraph")
+_COMPILED = Pattern(r"Torch-Compiled Region|CompiledFunction|## Call CompiledFxGraph|CompiledFxGraph")
 
 
 def is_compiled(name: str) -> bool:

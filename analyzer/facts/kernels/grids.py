@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,12 @@ from analyzer.facts.host.ops import pick, pick_row
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 from analyzer.spans.labels import in_one_vocabulary, matching
 from analyzer.spans.open_spans import NONE
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # These calls state their grid in work-items, all others in blocks (HIP; in 4 recorded traces 1,503 of 1,515 such grids are whole
 # multiples of their block, 125 of 2,260 of the others).
-_IN_WORK_ITEMS = re.compile(r"hip(?:Ext|Hcc)ModuleLaunchKernel$")
+_IN_WORK_ITEMS = Pattern(r"hip(?:Ext|Hcc)ModuleLaunchKernel$")
 _WARP = 32
 
 

@@ -7,11 +7,11 @@ is called once per distinct name. What a name does not say stays None: it is nev
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 import msgspec
 
+from traces.patterns import Pattern
 from traces.reader.names.collectives import collective_word
 
 # Number formats for which there are tensor cores (AMD: matrix cores) fast enough to matter in training.
@@ -45,8 +45,8 @@ class KernelName(msgspec.Struct, frozen=True):
 
 
 # First match wins; the order is part of the meaning (`reshape_and_cache_flash` is no attention, `indexed_tf32f32` no gather).
-_FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (family, re.compile(pattern))
+_FAMILIES: tuple[tuple[str, Pattern[str]], ...] = tuple(
+    (family, Pattern(pattern))
     for family, pattern in (
         # Weights written out before a product: bitsandbytes, exllama's GPTQ, AWQ (CUDA, Triton), HQQ, GGUF. Not what unpacks inside
         # a product (`kgemm_4bit_inference`, Marlin), nor results of integer products and quantised messages (`dequant_mm_int32`).
@@ -131,14 +131,14 @@ _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     )
 )
 
-_CASTS = re.compile(r"(?:b?float(?:16|8\w*)|half)_copy_kernel|LoadWithCast|StoreWithCast")
+_CASTS = Pattern(r"(?:b?float(?:16|8\w*)|half)_copy_kernel|LoadWithCast|StoreWithCast")
 _CAST_WORDS = ("_copy_kernel", "WithCast")
 # No tensor core has ever computed these: one channel at a time leaves no matrix to multiply.
 _DEPTHWISE = ("depthwise", "grouped_direct")
 
-_ALIGN = re.compile(r"_align(\d+)")
+_ALIGN = Pattern(r"_align(\d+)")
 # Tensile: which index runs along which matrix, then the types. What adds up the parts of a split product names no indices.
-_CIJK = re.compile(r"Cijk_A\w+?_B\w+?_([A-Z0-9]+?)_(MX_)?")
+_CIJK = Pattern(r"Cijk_A\w+?_B\w+?_([A-Z0-9]+?)_(MX_)?")
 _CIJK_FORMATS = {
     "S": "fp32",
     "D": "fp64",
@@ -150,13 +150,13 @@ _CIJK_FORMATS = {
     "I": "int8",
     "4": "int8",
 }
-_NVJET = re.compile(r"nvjet_(?:sm\d+_)?([a-z])[a-z]{2,4}_")
+_NVJET = Pattern(r"nvjet_(?:sm\d+_)?([a-z])[a-z]{2,4}_")
 # `s` is single precision, which these kernels, all of them for tensor cores, multiply as TF32.
 _NVJET_FORMATS = {"h": "fp16", "t": "bf16", "q": "fp8", "o": "fp4", "s": "tf32"}
 
 # Number formats of libraries' names, where the formats are words and not C++ types; first match wins.
-_WORDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (number_format, re.compile(pattern))
+_WORDS: tuple[tuple[str, Pattern[str]], ...] = tuple(
+    (number_format, Pattern(pattern))
     for number_format, pattern in (
         ("complex", r"_g?[cz]gemm|float2\b.*_complex|c10::complex"),
         ("tf32", r"tf32|TF32|tensorop_s(?:1688|161616|16816|1684)gemm_\d|s1688(?:fprop|dgrad|wgrad)_optimized_\d"),
@@ -172,17 +172,17 @@ _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("fp32", r"sgemm|scudnn|f32f32_f32f32|_fp32|convolve_sgemm|fp32_fp32|fmha_cutlass[FB]_f32_"),
     )
 )
-_TENSOR_CORE = re.compile(
+_TENSOR_CORE = Pattern(
     r"tensorop|xmma|h884|s884|d884|h1688|s1688|s16816|h16816|161616|hmma|wgmma|gmma|i8816|nvjet|fmha|Fmha|flash_(?:fwd|bwd)"
     r"|mm_\w*_sm1\d\d|sm(?:90|1\d\d)_|[GU]mmaWarpSpecialized|FlashAttn\w*Sm\d|[Mm]arlin|xdlops|_xdl_|_mfma|gtcx|ck_tile|MI\d+x\d+x\d+"
 )
-_SIMT = re.compile(
+_SIMT = Pattern(
     r"simt|(?:volta|turing|maxwell|pascal|ampere)_(?:sgemm|dgemm|scudnn|cgemm|gcgemm|zgemm)|scudnn|convolve_sgemm|sgemm_largek|magma_sgemm"
     # The instruction that an xmma kernel is made of: plain multiply-adds, or `tensor16x8x16`.
     r"|_[dfh]fma2?_|(?<!t)f32f32_f32f32|[wd]grad\w*_engine|wgrad_alg\d|dgrad2d_alg|gemmSN|explicit_convolve"
 )
-_GENERATIONS: tuple[tuple[int, re.Pattern[str]], ...] = tuple(
-    (major, re.compile(pattern))
+_GENERATIONS: tuple[tuple[int, Pattern[str]], ...] = tuple(
+    (major, Pattern(pattern))
     for major, pattern in (
         (12, r"[sS][mM]12\d"),
         (10, r"[sS][mM]10\d"),
@@ -192,18 +192,16 @@ _GENERATIONS: tuple[tuple[int, re.Pattern[str]], ...] = tuple(
     )
 )
 # The C++ types a kernel is instantiated for, at the start of its template arguments.
-_TYPES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("bf16", re.compile(r"BFloat16|__nv_bfloat16|__hip_bfloat16")),
-    ("fp16", re.compile(r"c10::Half|__half|\bhalf\b")),
-    ("complex", re.compile(r"c10::complex|\bfloat2\b(?!,)|cuComplex")),
-    ("fp32", re.compile(r"\bfloat\b")),
-    ("fp64", re.compile(r"\bdouble\b")),
+_TYPES: tuple[tuple[str, Pattern[str]], ...] = (
+    ("bf16", Pattern(r"BFloat16|__nv_bfloat16|__hip_bfloat16")),
+    ("fp16", Pattern(r"c10::Half|__half|\bhalf\b")),
+    ("complex", Pattern(r"c10::complex|\bfloat2\b(?!,)|cuComplex")),
+    ("fp32", Pattern(r"\bfloat\b")),
+    ("fp64", Pattern(r"\bdouble\b")),
 )
 # `double` as a plain argument (an epsilon, a probability) says nothing; as the type of the functor, or of its operands, it does.
-_FP64_TYPE = re.compile(r"\{lambda\(double[,)]|Functor\w*<double\b|ReduceOp<double\b|kernel\w*<double\b|Functor<double")
-_INTEGER_TYPE = re.compile(
-    r"\{lambda\((?:long|bool|unsigned char|signed char|short)[,)]|Functor\w*<(?:int|long|bool)\b"
-)
+_FP64_TYPE = Pattern(r"\{lambda\(double[,)]|Functor\w*<double\b|ReduceOp<double\b|kernel\w*<double\b|Functor<double")
+_INTEGER_TYPE = Pattern(r"\{lambda\((?:long|bool|unsigned char|signed char|short)[,)]|Functor\w*<(?:int|long|bool)\b")
 
 
 @lru_cache(maxsize=65_536)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 
@@ -14,6 +12,7 @@ from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.spans.open_spans import NONE
+from traces.patterns import Pattern
 from traces.reader.names.vocabulary import is_backward_node
 
 # A letter for each op that a pattern is made of. Upper case: stands between, and is no part of it.
@@ -31,14 +30,14 @@ _SKIPPED = frozenset(
 )  # fmt: skip
 _OTHER = "."
 PATTERNS = {
-    "RMSNorm": re.compile("pmarx{1,2}"),
-    "SwiGLU": re.compile("sL?x"),
-    "rotary embedding": re.compile("xncxa"),
-    "cross entropy": re.compile("e"),
+    "RMSNorm": Pattern("pmarx{1,2}"),
+    "SwiGLU": Pattern("sL?x"),
+    "rotary embedding": Pattern("xncxa"),
+    "cross entropy": Pattern("e"),
 }
 
 
-class Pattern(msgspec.Struct, frozen=True, eq=False):
+class KernelPattern(msgspec.Struct, frozen=True, eq=False):
     """One kind of piece in the used steps.
 
     Args:
@@ -52,7 +51,7 @@ class Pattern(msgspec.Struct, frozen=True, eq=False):
     kernels: BoolArray
 
 
-def patterns(host: HostFacts, kernels: Kernels, steps: Steps) -> tuple[Pattern, ...]:
+def patterns(host: HostFacts, kernels: Kernels, steps: Steps) -> tuple[KernelPattern, ...]:
     """Finds them by the order of ops that no other op calls; the backward pass by autograd's numbers."""
     tree = host.ops
     ops = tree.ops
@@ -90,9 +89,9 @@ def _repeated_later(number: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Boo
 
 
 def _found(
-    name: str, pattern: re.Pattern[str], text: str, rows: Int64Array, root: Int64Array, node: Int64Array,
+    name: str, pattern: Pattern[str], text: str, rows: Int64Array, root: Int64Array, node: Int64Array,
     number: np.ndarray[tuple[int], np.dtype[np.float64]], left: Int64Array, kernels: Kernels,
-) -> Pattern:  # fmt: skip
+) -> KernelPattern:  # fmt: skip
     """The kernels of one pattern."""
     mine = np.zeros(len(root), dtype=bool)
     calls = 0
@@ -101,9 +100,9 @@ def _found(
         places = [place for place in range(match.start(), match.end()) if text[place].islower()]
         mine[rows[places]] = True
     if not calls:
-        return Pattern(name, 0, kernels.none)
+        return KernelPattern(name, 0, kernels.none)
     forward = pick(mine, root)
     theirs = np.unique(number[left[forward[left]]])
     backward = pick(np.isin(number, theirs), node)
     at = kernels.frame["op"].to_numpy()
-    return Pattern(name, calls, pick(forward | backward, at))
+    return KernelPattern(name, calls, pick(forward | backward, at))

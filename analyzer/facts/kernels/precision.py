@@ -19,16 +19,17 @@ from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.columns import present
 from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.spans.open_spans import NONE
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # Ops that multiply matrices, or convolve.
-MATRIX_OP = re.compile(
+MATRIX_OP = Pattern(
     r"aten::_*(?:mm|addmm|bmm|baddbmm|linear|matmul|addbmm|einsum|\w*convolution\w*|conv(?:_transpose)?[123]d"
     r"|scaled_dot_product\w*)$"
 )
-CONV_OP = re.compile(r"aten::\w*conv", re.IGNORECASE)
+CONV_OP = Pattern(r"aten::\w*conv", re.IGNORECASE)
 # As the profiler writes types of 16 bits and fewer.
-_SHORT_TYPE = re.compile(r"(?:c10::)?(?:BFloat16|Half|Float8_\w+|signed char)$")
+_SHORT_TYPE = Pattern(r"(?:c10::)?(?:BFloat16|Half|Float8_\w+|signed char)$")
 _SHAPES = msgspec.json.Decoder(list[list[int]])
 # Types of arguments that are no tensors: lists of sizes, flags, absent ones.
 _SCALARS = frozenset(
@@ -162,7 +163,7 @@ def _flat(item: object) -> list[int]:
     return [int(size) for size in item] if bool in map(type, item) else item
 
 
-def _named(host: HostFacts, pattern: re.Pattern[str]) -> BoolArray:
+def _named(host: HostFacts, pattern: Pattern[str]) -> BoolArray:
     return host.ops.named(lambda name: pattern.match(name) is not None)
 
 
@@ -224,7 +225,7 @@ def double_kernels(trace: Trace, kernels: Kernels) -> tuple[BoolArray, bool]:
     return rows, found.time_ns(rows & doubles) * 2 > found.time_ns(rows)
 
 
-_CAST_OP = re.compile(r"aten::(?:to|_to_copy|float|half|bfloat16|type_as)$")
+_CAST_OP = Pattern(r"aten::(?:to|_to_copy|float|half|bfloat16|type_as)$")
 _SHORT_TYPES = frozenset(("c10::Half", "c10::BFloat16", "Half", "BFloat16"))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from analyzer.facts.host.ops import pick_row
@@ -11,10 +9,11 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.find import Kernels
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.open_spans import NONE
+from traces.patterns import Pattern
 
-_SELECT = re.compile(r"aten::index_select$")
+_SELECT = Pattern(r"aten::index_select$")
 # `torch.nn.functional.embedding` selects rows of its table by the same op.
-_LOOKUP = re.compile(r"aten::_?embedding")
+_LOOKUP = Pattern(r"aten::_?embedding")
 
 
 def row_selects(host: HostFacts, kernels: Kernels) -> BoolArray:
@@ -26,7 +25,7 @@ def row_selects(host: HostFacts, kernels: Kernels) -> BoolArray:
     """
     ops = kernels.frame["op"].to_numpy()
 
-    def inside(pattern: re.Pattern[str]) -> BoolArray:
+    def inside(pattern: Pattern[str]) -> BoolArray:
         named = host.ops.named(lambda name: pattern.match(name) is not None)
         found: BoolArray = np.asarray(pick_row(host.ops.nearest(named), ops) != NONE)
         return found

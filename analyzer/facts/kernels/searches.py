@@ -20,7 +20,7 @@ from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import distinct_columns
 from analyzer.spans.intervals import EMPTY, IntervalSet
-from analyzer.spans.labels import codes_of, is_any
+from analyzer.spans.labels import codes_of, is_any, matching
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
 
@@ -87,7 +87,7 @@ def searches(trace: Trace, steps: Steps, host: HostFacts, kernels: Kernels, idle
     return Searches(
         calls=len(found),
         shapes=len(set(zip(names[known], dims[known], strict=True))),
-        convolution=2 * int(names.str.contains(CONV_OP).sum()) > len(found),
+        convolution=2 * int(matching(ops["name"], CONV_OP.search).sum()) > len(found),
         candidates=candidates,
         host=inside,
         spans=(kernels.spans(candidates & ~_kept(kernels, candidates, of)) | (idle & inside)) & steps.window,

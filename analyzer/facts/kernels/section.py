@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.isolation import fact
@@ -17,7 +15,7 @@ from analyzer.facts.kernels.find import Kernels, kernels
 from analyzer.facts.kernels.fusion import Fusion, fusion
 from analyzer.facts.kernels.graph_paths import GraphPaths, graph_paths
 from analyzer.facts.kernels.not_computed import NotComputed, not_computed
-from analyzer.facts.kernels.patterns import Pattern, patterns
+from analyzer.facts.kernels.patterns import KernelPattern, patterns
 from analyzer.facts.kernels.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
 from analyzer.facts.kernels.recomputation import Recomputation, recomputation
 from analyzer.facts.kernels.recorded_layers import RecordedLayers, recorded_layers
@@ -34,9 +32,10 @@ from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any
+from traces.patterns import Pattern
 
 # Dao-AILab/causal-conv1d and its Triton forms.
-_OF_SEQUENCES = re.compile(r"conv_?1d")
+_OF_SEQUENCES = Pattern(r"conv_?1d")
 
 
 class KernelFacts(Section):
@@ -129,7 +128,7 @@ class KernelFacts(Section):
         return without_gradients(self._host, self.named) if self._device.main is not None else EMPTY
 
     @fact
-    def patterns(self) -> tuple[Pattern, ...]:
+    def patterns(self) -> tuple[KernelPattern, ...]:
         """Pieces of models that one fused operator does, written out op by op."""
         return patterns(self._host, self.named, self._steps)
 

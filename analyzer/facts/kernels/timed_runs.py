@@ -9,8 +9,6 @@ Source: triton `python/triton/testing.py`, `do_bench`, and `runtime/autotuner.py
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 import pandas as pd
@@ -23,13 +21,14 @@ from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.open_spans import NONE
 from analyzer.spans.repeats import repeated_runs
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # Runs of one kernel in a row from which they are measured: what computes does not clear memory before each of ten equal kernels.
 _RUNS = 10
 # A buffer cleared, a kernel launched; between two events.
 _PERIOD = 2
-_EVENT = re.compile(r"EventRecord")
+_EVENT = Pattern(r"EventRecord")
 _CLEARING = "aten::zero_"
 
 

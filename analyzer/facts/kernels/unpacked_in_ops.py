@@ -6,8 +6,6 @@ library's op may do it too, whatever kernels it launches.
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from analyzer.facts.host.ops import pick_row
@@ -16,11 +14,12 @@ from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.names import POINTWISE_FAMILIES
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.labels import codes_of, distinct_texts
+from traces.patterns import Pattern
 
-_BITS = re.compile(r"aten::(?:bitwise_\w+|__i?(?:and|rshift|lshift)__)$")
-_KERNEL_OF_BITS = re.compile(r"[Bb]itwise(?:And|Or|_and|_or)|[rl]shift")
+_BITS = Pattern(r"aten::(?:bitwise_\w+|__i?(?:and|rshift|lshift)__)$")
+_KERNEL_OF_BITS = Pattern(r"[Bb]itwise(?:And|Or|_and|_or)|[rl]shift")
 # bitsandbytes (bitsandbytes/_ops.py), vLLM's extension: what scales the result of a product, `int8_mm_dequant`, unpacks no weight.
-_UNPACKS = re.compile(r"(?:bitsandbytes|_C|awq_ext|gptq\w*)::(?!\w*mm_dequant)\w*dequant")
+_UNPACKS = Pattern(r"(?:bitsandbytes|_C|awq_ext|gptq\w*)::(?!\w*mm_dequant)\w*dequant")
 # Few pieces are masks of another use: a weight is unpacked in front of each of many products.
 _MIN_RUNS = 3
 _PRODUCTS = ("gemm", "gemv", "conv")

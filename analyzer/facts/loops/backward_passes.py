@@ -20,6 +20,7 @@ from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, is_any, matching
 from analyzer.spans.nesting import nest
 from analyzer.spans.usual import usual_ns
+from traces.patterns import Pattern
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
@@ -28,8 +29,8 @@ MIN_PASSES = 10
 # Before torch 2.4 times are whole microseconds: an op may end behind the start of the next one, or before that of its last child.
 _ROUNDED_NS = 1_000
 # Searches along a line: each of its passes needs the result of the one before.
-_SEARCHES = re.compile("LBFGS", re.IGNORECASE)
-_ACCUMULATES = re.compile(r".*\bAccumulateGrad$")
+_SEARCHES = Pattern("LBFGS", re.IGNORECASE)
+_ACCUMULATES = Pattern(r".*\bAccumulateGrad$")
 _NEVER = np.iinfo(np.int64).max
 
 

@@ -7,26 +7,27 @@ a product instead. Whether each turn really needs the one before, no trace says.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal
 
+from traces.patterns import Pattern
+
 Cell = Literal["LSTM", "GRU", "RNN"]
 
-_CELLS: dict[Cell, re.Pattern[str]] = {
-    "LSTM": re.compile(r"aten::(?:lstm_cell|_thnn_fused_lstm_cell)$"),
-    "GRU": re.compile(r"aten::(?:gru_cell|_thnn_fused_gru_cell)$"),
-    "RNN": re.compile(r"aten::rnn_(?:tanh|relu)_cell$"),
+_CELLS: dict[Cell, Pattern[str]] = {
+    "LSTM": Pattern(r"aten::(?:lstm_cell|_thnn_fused_lstm_cell)$"),
+    "GRU": Pattern(r"aten::(?:gru_cell|_thnn_fused_gru_cell)$"),
+    "RNN": Pattern(r"aten::rnn_(?:tanh|relu)_cell$"),
 }
-_PRODUCT = re.compile(r"aten::(?:linear|addmm|mm|matmul|bmm|baddbmm|einsum)$")
-_GATE = re.compile(r"aten::(?:tanh|sigmoid)_?$")
-_SOFTMAX = re.compile(r"aten::_?softmax$")
-_TIMES, _PLUS = re.compile(r"aten::mul_?$"), re.compile(r"aten::add_?$")
+_PRODUCT = Pattern(r"aten::(?:linear|addmm|mm|matmul|bmm|baddbmm|einsum)$")
+_GATE = Pattern(r"aten::(?:tanh|sigmoid)_?$")
+_SOFTMAX = Pattern(r"aten::_?softmax$")
+_TIMES, _PLUS = Pattern(r"aten::mul_?$"), Pattern(r"aten::add_?$")
 # `a[:, t] * h + b[:, t]`.
 _ELEMENTS = 2
 # Slices and parts are taken in feed-forward layers as well (gated units); a single element is taken by a loop's counter.
-_ELEMENT = re.compile(r"aten::select$")
-_PART = re.compile(r"aten::(?:slice|narrow|split|split_with_sizes|chunk|tensor_split|unbind|index\w*|gather|take)$")
+_ELEMENT = Pattern(r"aten::select$")
+_PART = Pattern(r"aten::(?:slice|narrow|split|split_with_sizes|chunk|tensor_split|unbind|index\w*|gather|take)$")
 
 
 def cell_of(unit: Sequence[str]) -> Cell | None:
@@ -66,5 +67,5 @@ def like_a_scan(unit: Sequence[str], *, indexed: bool) -> bool:
     )
 
 
-def _any(pattern: re.Pattern[str], unit: Sequence[str]) -> bool:
+def _any(pattern: Pattern[str], unit: Sequence[str]) -> bool:
     return any(pattern.match(name) for name in unit)

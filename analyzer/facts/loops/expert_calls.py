@@ -6,12 +6,13 @@ another one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-_LAYER = re.compile(r"aten::(?:linear|matmul|addmm|mm|bmm|baddbmm|einsum)$")
-_TAKES = re.compile(r"aten::(?:index|index_select|gather)$")
-_WRITES = re.compile(r"aten::(?:index_add_?|index_copy_?|index_put_?|_index_put_impl_|scatter_?|scatter_add_?)$")
+from traces.patterns import Pattern
+
+_LAYER = Pattern(r"aten::(?:linear|matmul|addmm|mm|bmm|baddbmm|einsum)$")
+_TAKES = Pattern(r"aten::(?:index|index_select|gather)$")
+_WRITES = Pattern(r"aten::(?:index_add_?|index_copy_?|index_put_?|_index_put_impl_|scatter_?|scatter_add_?)$")
 
 
 def routes_rows(unit: Sequence[str]) -> bool:

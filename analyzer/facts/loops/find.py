@@ -6,7 +6,6 @@ one node of the backward pass: that loop is not the program's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import numpy as np
@@ -23,6 +22,7 @@ from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.pauses import long_pauses
 from analyzer.spans.repeats import Runs, canonical, repeated_runs, shorter_runs, varying_runs
 from analyzer.spans.usual import usual_ns
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 __all__ = ["Loop", "find_loops", "may_be_the_steps"]
@@ -34,14 +34,14 @@ MIN_VARYING_REPEATS = 20
 # What a turn of such a loop begins with: one element of a tensor, or the mask of one class, sample or box: `target == c`.
 _TURNS = ("aten::select", "aten::eq")
 # Ops that take one element or a part of a tensor, and those that write one.
-_INDEXING = re.compile(
+_INDEXING = Pattern(
     r"aten::(?:select|slice|narrow|index|index_select|index_put_?|_index_put_impl_|unbind|split|take|gather)$"
 )
 # One op that takes rows by an index of many: alone, again and again, it goes through tensors, and not through one.
-_ROWS = re.compile(r"aten::(?:index_select|gather)$")
-_SPLITTING = re.compile(r"aten::(?:unbind|split|split_with_sizes|chunk|tensor_split)$")
+_ROWS = Pattern(r"aten::(?:index_select|gather)$")
+_SPLITTING = Pattern(r"aten::(?:unbind|split|split_with_sizes|chunk|tensor_split)$")
 # Ops that make up layers: where a unit holds one, it is a layer of the model or a step in time, each of which needs the one before.
-LAYER = re.compile(
+LAYER = Pattern(
     r"aten::(?:linear|addmm|mm|bmm|matmul|baddbmm|addmv|mv|einsum|bilinear|tensordot|conv\w*|_convolution|cudnn_\w+|miopen_\w+|mkldnn_\w+"
     r"|lstm\w*|gru\w*|rnn_\w+|_thnn_fused\w+|scaled_dot_product\w*|_scaled_dot\w*|_native_multi_head\w*|\w*layer_norm|\w*batch_norm"
     r"|\w*group_norm|\w*rms_norm|embedding\w*)$"
@@ -49,8 +49,8 @@ LAYER = re.compile(
     r"|(?:tensorrt|trt|neuron|aoti\w*)::\w*(?:execute|engine|forward|run)\w*$"
 )
 # An op of the backward pass under the engine, or of what DDP does with each gradient: both loops are the library's own, in C++.
-_ENGINE = re.compile(r"(?:autograd|torch\.distributed\.ddp\.reducer)::")
-_BACKWARD_FUNCTION = re.compile(r"\w*Backward\d*$")
+_ENGINE = Pattern(r"(?:autograd|torch\.distributed\.ddp\.reducer)::")
+_BACKWARD_FUNCTION = Pattern(r"\w*Backward\d*$")
 
 
 def may_be_the_steps(steps: Steps, loop: Loop) -> bool:

@@ -6,7 +6,6 @@ in time, or heads. A recurrent layer that begins from a state of zeros in each t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
@@ -18,16 +17,17 @@ from analyzer.facts.loops.loop import Loop
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, matching
 from analyzer.spans.usual import usual_ns
+from traces.patterns import Pattern
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
-_LOSS = re.compile(
+_LOSS = Pattern(
     r"aten::(?:cross_entropy_loss|nll_loss(?:_nd)?|mse_loss|l1_loss|smooth_l1_loss|huber_loss|binary_cross_entropy(?:_with_logits)?"
     r"|kl_div|ctc_loss|soft_margin_loss|multi_margin_loss|multilabel_margin_loss|poisson_nll_loss|cosine_embedding_loss"
     r"|margin_ranking_loss|triplet_margin_loss|hinge_embedding_loss)$"
 )
-_RECURRENT = re.compile(r"aten::(?:lstm|gru|rnn_tanh|rnn_relu)$")
-_LAYER = re.compile(
+_RECURRENT = Pattern(r"aten::(?:lstm|gru|rnn_tanh|rnn_relu)$")
+_LAYER = Pattern(
     r"aten::(?:linear|addmm|mm|matmul|bmm|baddbmm|einsum|conv\w*|lstm|gru|rnn_tanh|rnn_relu|scaled_dot_product\w*)$"
 )
 # A state that a turn hands to the next is put beside its input, in the layers that tutorials write by hand.
@@ -93,5 +93,5 @@ def usual_leaf_ns(tree: HostTree, spans: IntervalSet) -> float:
     return usual_ns(codes_of(frame["name"])[wanted].astype(np.int64), tree.dur_ns[wanted])
 
 
-def _any(pattern: re.Pattern[str], names: Sequence[str]) -> bool:
+def _any(pattern: Pattern[str], names: Sequence[str]) -> bool:
     return any(pattern.match(name) for name in names)

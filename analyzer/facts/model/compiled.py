@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TypedDict
 
 import msgspec
@@ -16,17 +15,18 @@ from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import distinct_texts, is_any
+from traces.patterns import Pattern
 from traces.trace import Trace
 
-_REGION = re.compile(r"Torch-Compiled Region(?:: (\d+)/(\d+))?")
+_REGION = Pattern(r"Torch-Compiled Region(?:: (\d+)/(\d+))?")
 # What is done at each call of compiled code before it runs.
-CHECKS = re.compile(r"TorchDynamo Cache Lookup|Pregraph bytecode")
+CHECKS = Pattern(r"TorchDynamo Cache Lookup|Pregraph bytecode")
 # What a region holds by itself, before its compiled code runs.
-_PROLOGUE = re.compile(r"AOTDispatcher Runtime Wrapper Prologue")
-_CODE = re.compile(r"CompiledFunction$")
-_CALL = re.compile(r"CompiledFunction(?:Backward)?$")
-_ANY = re.compile("|".join(one.pattern for one in (_REGION, CHECKS, _PROLOGUE, _CALL)))
-_BACKWARD = re.compile(r"CompiledFunctionBackward|autograd::engine::evaluate_function")
+_PROLOGUE = Pattern(r"AOTDispatcher Runtime Wrapper Prologue")
+_CODE = Pattern(r"CompiledFunction$")
+_CALL = Pattern(r"CompiledFunction(?:Backward)?$")
+_ANY = Pattern("|".join(one.pattern for one in (_REGION, CHECKS, _PROLOGUE, _CALL)))
+_BACKWARD = Pattern(r"CompiledFunctionBackward|autograd::engine::evaluate_function")
 
 
 class Compiled(msgspec.Struct, frozen=True):
@@ -137,7 +137,7 @@ def _only_compiling(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
     )
 
 
-def _named(host: HostFacts, pattern: re.Pattern[str]) -> BoolArray:
+def _named(host: HostFacts, pattern: Pattern[str]) -> BoolArray:
     return host.ops.named(lambda name: pattern.match(name) is not None)
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 
 from analyzer.facts.host.section import HostFacts
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
+from traces.patterns import Pattern
 
-_DECOMPOSES = re.compile(
+_DECOMPOSES = Pattern(
     r"aten::(?:_?linalg_(?:eigh?|eigvalsh?|svd|qr|inv|inv_ex|cholesky|cholesky_ex|ldl_factor|lu|lu_factor|pinv|solve|solve_ex|matrix_exp)"
     r"|_?symeig\w*|_?svd\w*|qr|inverse|cholesky|cholesky_inverse|pinverse|matrix_exp)$"
 )

@@ -8,7 +8,6 @@ nothing is known.
 from __future__ import annotations
 
 import math
-import re
 
 import msgspec
 import numpy as np
@@ -23,13 +22,14 @@ from analyzer.spans.columns import present
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.open_spans import NONE
+from traces.patterns import Pattern
 from traces.reader.names.vocabulary import is_backward_node
 
 _DENSE = ("aten::embedding_dense_backward", "aten::_embedding_bag_dense_backward")
-_LOOKUP = re.compile(r"aten::_?embedding|Embedding(?:Bag)?Backward\d*$")
-_PRODUCT = re.compile(r"aten::(?:linear|matmul|mm|addmm|bmm|baddbmm|t|mv|einsum)$")
+_LOOKUP = Pattern(r"aten::_?embedding|Embedding(?:Bag)?Backward\d*$")
+_PRODUCT = Pattern(r"aten::(?:linear|matmul|mm|addmm|bmm|baddbmm|t|mv|einsum)$")
 _ZEROED = ("aten::zero_", "aten::_foreach_zero_")
-_LISTS = re.compile(r"(?:aten::)?_(?:foreach|fused)_\w+")
+_LISTS = Pattern(r"(?:aten::)?_(?:foreach|fused)_\w+")
 
 
 class Pass(msgspec.Struct, frozen=True):

@@ -20,19 +20,20 @@ from analyzer.spans.grouping import numbered, sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from traces.fixed_frame import FixedFrame
+from traces.patterns import Pattern
 from traces.trace import Trace
 
-_FUSED_CLASS = re.compile(r"fused|apex|8bit|lion8|deepspeed|zero", re.IGNORECASE)
+_FUSED_CLASS = Pattern(r"fused|apex|8bit|lion8|deepspeed|zero", re.IGNORECASE)
 _FUSED_OP = r"(?:aten::)?_fused_\w+"
 _FOREACH_OP = r"aten::_foreach_\w+"
-_MULTI_TENSOR_KERNEL = re.compile(r"multi_tensor_apply_kernel|FusedAdam|fused_adam")
-_SPAN_CLASS = re.compile(r"Optimizer\.(?:step|zero_grad)#([^.]+)")
+_MULTI_TENSOR_KERNEL = Pattern(r"multi_tensor_apply_kernel|FusedAdam|fused_adam")
+_SPAN_CLASS = Pattern(r"Optimizer\.(?:step|zero_grad)#([^.]+)")
 # Fewer parameters updated alike than this may be chance: three additions in a row belong to one parameter of SGD.
 _MIN_REPEATS = 4
 # The repeated part must be most of what the span does, or the span is not a loop over parameters.
 _LOOP_PART = 0.6
 # Where every parameter is one op (plain SGD) only an update in place is evidence; `add_` alone may also count steps.
-_IN_PLACE = re.compile(r"aten::(?:\w+)_$")
+_IN_PLACE = Pattern(r"aten::(?:\w+)_$")
 
 
 class Optimizing(msgspec.Struct, frozen=True):

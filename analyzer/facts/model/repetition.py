@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 
@@ -15,6 +13,7 @@ from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, is_any
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # Idle time that ends with one call for all of a step's kernels.
@@ -23,7 +22,7 @@ _LAUNCHING = ("launch", "framework", "optimizer")
 # unless it is part of what was captured.
 _BETWEEN_LAUNCHES_NS = 500_000
 # NVIDIA/nccl: ncclKernel_AllReduce_RING_LL_Sum_float, ncclDevKernel_*, ncclSymkDevKernel_*; ROCm/rccl keeps the names.
-_OF_NCCL = re.compile(r"nccl(?!_ep)")
+_OF_NCCL = Pattern(r"nccl(?!_ep)")
 
 
 class Repetition(msgspec.Struct, frozen=True):

@@ -6,30 +6,29 @@ them from one another.
 
 from __future__ import annotations
 
-import re
-
 from analyzer.spans.labels import distinct_texts
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # vllm-project/vllm: vllm/v1/worker (gpu_model_runner, execute_context ranges); sgl-project/sglang: python/sglang/srt.
 _SIGNS = (
     (
         "vllm",
-        re.compile(r"(?:.*[/\\])?vllm[/\\]\S*\.py\(\d+\)|vllm::|gpu_model_runner|execute_(?:\d+_)?(?:context|new)_"),
+        Pattern(r"(?:.*[/\\])?vllm[/\\]\S*\.py\(\d+\)|vllm::|gpu_model_runner|execute_(?:\d+_)?(?:context|new)_"),
     ),
     (
         "sglang",
-        re.compile(
+        Pattern(
             r"(?:.*[/\\])?sglang[/\\]\S*\.py\(\d+\)|sglang::|sgl_kernel::"
             r"|step\[(?:DECODE|EXTEND|MIXED|TARGET_VERIFY|DRAFT_EXTEND)\b"
         ),
     ),
 )
 # microsoft/onnxruntime: kernels of its CUDA provider are in this namespace.
-_ONNX_RUNTIME = re.compile(r"(?:void )?onnxruntime::")
+_ONNX_RUNTIME = Pattern(r"(?:void )?onnxruntime::")
 
 # NVIDIA/TransformerEngine: ops of its extension, and autograd functions of versions that register none.
-_TRANSFORMER_ENGINE = re.compile(
+_TRANSFORMER_ENGINE = Pattern(
     r"tex_ts::|TransformerEngine::|transformer_engine::|_LayerNorm(?:Linear|MLP)(?:Backward)?$"
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ import msgspec
 
 from analyzer.facts.recording.versions import Version, parsed
 from analyzer.spans.labels import distinct_texts
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # What drives a training loop, the outermost first: a trainer of Hugging Face runs on accelerate, PyTorch Lightning's has two names.
@@ -34,8 +34,8 @@ _LOOPS = (
 _DATA = ("torch_geometric", "dgl", "monai", "webdataset", "datasets", "timm")
 _ALIASES = {"pytorch_lightning": "lightning", "trl": "transformers"}
 # torch cuts what is on `sys.path` from a file's name: an installed package's begins with the package.
-_FRAME = re.compile(r"(?:.*[/\\](?:site|dist)-packages[/\\])?(?P<package>\w+)[/\\](?P<part>\w+)[^(]*\.py\(\d+\): ")
-_RANGE = re.compile(r"\[pl\]|\[Strategy\]|\[LightningModule\]")
+_FRAME = Pattern(r"(?:.*[/\\](?:site|dist)-packages[/\\])?(?P<package>\w+)[/\\](?P<part>\w+)[^(]*\.py\(\d+\): ")
+_RANGE = Pattern(r"\[pl\]|\[Strategy\]|\[LightningModule\]")
 
 
 class Frameworks(msgspec.Struct, frozen=True):
@@ -106,7 +106,7 @@ def _in_frames(names: Iterable[Any]) -> Iterable[str]:
 
 
 # Parts of a framework that are used by programs whose loop is their own.
-_NO_LOOP = re.compile(
+_NO_LOOP = Pattern(
     r"lightning\.fabric|transformers\.(?!trainer|training)|trl\.(?!trainer)|fastai\.(?!learner|callback|optimizer)"
     r"|ultralytics\.(?!engine|models)|sentence_transformers\.(?!trainer|fit|SentenceTransformer|sentence_transformer)"
     r"|mmengine\.(?!runner|optim|model)|detectron2\.(?!engine|modeling)|ignite\.(?!engine)"

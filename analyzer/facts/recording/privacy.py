@@ -11,12 +11,13 @@ import pandas as pd
 
 from analyzer.spans.labels import distinct_texts
 from traces.allowed import DISTRIBUTED_KEYS, OWN, PARTLY, is_allowed
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # Keys that any torch writes and that say nothing: a random id of the recording.
 _HARMLESS = frozenset({"trace_id"})
-_HOME = re.compile(r"(?:/home/|/Users/|/root/|[A-Za-z]:[\\/]Users[\\/])[^\s/\\(){}\[\]<>:;,\"']*")
-_TOKEN = re.compile(
+_HOME = Pattern(r"(?:/home/|/Users/|/root/|[A-Za-z]:[\\/]Users[\\/])[^\s/\\(){}\[\]<>:;,\"']*")
+_TOKEN = Pattern(
     r"\b(?:hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}|glpat-[\w-]{20,}|AKIA[0-9A-Z]{16}"
     r"|xox[abprs]-[\w-]{10,}|sk-[\w-]{20,}|AIza[\w-]{35}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.)"
 )
@@ -25,10 +26,10 @@ _HOME_MARKS = ("/home/", "/Users/", "/root/", "Users\\", "Users/")
 _TOKEN_MARKS = (
     "hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "AKIA", "xox", "sk-", "AIza", "eyJ",
 )  # fmt: skip
-_SECRET_KEY = re.compile(
+_SECRET_KEY = Pattern(
     r"(?:^|[_.\-])(?:TOKEN|SECRET|PASSW(?:OR)?D|API_?KEY|ACCESS_?KEY|CREDENTIALS?)(?:$|[_.\-])", re.IGNORECASE
 )
-_PLAIN_KEY = re.compile(r"[\w.\- ]{1,40}")
+_PLAIN_KEY = Pattern(r"[\w.\- ]{1,40}")
 # Nested deeper than this no writer of traces goes.
 _MAX_DEPTH = 20
 
@@ -67,7 +68,7 @@ def privacy(trace: Trace) -> Privacy:
     )
 
 
-def _found(pattern: re.Pattern[str], marks: tuple[str, ...], texts: list[str]) -> int:
+def _found(pattern: Pattern[str], marks: tuple[str, ...], texts: list[str]) -> int:
     """How many texts match; they are looked through one by one only where one of the marks is in any of them."""
     together = "\n".join(texts)
     return sum(pattern.search(text) is not None for text in texts) if any(mark in together for mark in marks) else 0

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from traces.patterns import Pattern
+
 # Fewer looks say little of what the time is.
 FEWEST_SAMPLES = 3
 # With fewer looks at usual steps nobody can tell what they do; a place that takes at least this part of its share of long steps in
@@ -16,18 +18,18 @@ FEWEST_USUAL, _AS_USUAL = 15, 1 / 3
 OF_A_KIND, FEWEST_OF_A_KIND = 0.05, 2
 # torch's own functions are called by whatever a program does (`_validate_sample` by any distribution), but for those that save;
 # `sklearn/utils/validation.py` looks at arguments.
-_TELLS_NOTHING = re.compile(
+_TELLS_NOTHING = Pattern(
     r"(?:^|/)sklearn/utils/|"
     r"(?:^|/)torch/(?!(?:jit/_)?serialization|package/|distributed/checkpoint/|utils/data/dataloader|utils/tensorboard/)"
 )
 # A rank that waits in a collective does nothing meanwhile; what the others do then is in their own files.
-_COLLECTIVE = re.compile(r"(?:^|/)torch/distributed/(?:c10d_logger|distributed_c10d)\.py$")
+_COLLECTIVE = Pattern(r"(?:^|/)torch/distributed/(?:c10d_logger|distributed_c10d)\.py$")
 # Each pass through a loader starts its workers and ends them, whatever the pass is for: evaluations and folds pay for it alike.
 _LOADER, _PROCESS = "torch/utils/data/dataloader.py", "multiprocessing/process.py"
-_STARTS = re.compile(r"_MultiProcessingDataLoaderIter\.__init__$|(?:^|\.)_shutdown_workers$")
+_STARTS = Pattern(r"_MultiProcessingDataLoaderIter\.__init__$|(?:^|\.)_shutdown_workers$")
 WORKER_STARTS = "worker starts"
 # An optimizer with a closure runs forward and backward as often as it likes (LBFGS searches along a line): that is the step itself.
-_OPTIMIZER = re.compile(r"(?:^|/)torch/optim/(?!swa_utils)")
+_OPTIMIZER = Pattern(r"(?:^|/)torch/optim/(?!swa_utils)")
 # Neither an evaluation nor a rollout runs backward: a step that takes longer there is one of training.
 _BACKWARD = {
     ("Tensor.backward", "torch/_tensor.py"),
@@ -41,28 +43,28 @@ MOST_ROWS = 1000
 # What is done there, by the names of functions and files. `generate` of a language model is evaluation where its program trains; a
 # `Generator` is a model.
 _KINDS = (
-    ("loading", re.compile(r"torch/utils/data/dataloader\.py")),
-    ("saving", re.compile(r"torch/serialization\.py|safetensors|checkpoint|(?:^|[_.:])save|pickle|state_dict_saver")),
+    ("loading", Pattern(r"torch/utils/data/dataloader\.py")),
+    ("saving", Pattern(r"torch/serialization\.py|safetensors|checkpoint|(?:^|[_.:])save|pickle|state_dict_saver")),
     # What draws also saves: that is one thing, and no checkpoint.
     (
         "plotting",
-        re.compile(
+        Pattern(
             r"matplotlib|plotly|seaborn|savefig|(?:^|[_.:])plot|torchvision/utils\.py:(?:save_image|make_grid|draw_)|imwrite|"
             r"PIL/\w+\.py:(?:\w+\.)?_?save|imageio/"
         ),
     ),
     (
         "rollouts",
-        re.compile(r"roll_?out|collect_|env_step|gymnasium|(?:^|/)gym/|vec_env|self_play|play_", re.IGNORECASE),
+        Pattern(r"roll_?out|collect_|env_step|gymnasium|(?:^|/)gym/|vec_env|self_play|play_", re.IGNORECASE),
     ),
     (
         "evaluation",
-        re.compile(r"(?:^|[_./:])(?:eval|valid|test|infer|predict|metric|score|generat(?!or))", re.IGNORECASE),
+        Pattern(r"(?:^|[_./:])(?:eval|valid|test|infer|predict|metric|score|generat(?!or))", re.IGNORECASE),
     ),
     # Not `log_prob` and its kin, which are arithmetic.
     (
         "logging",
-        re.compile(
+        Pattern(
             r"tensorboard|wandb|mlflow|comet_ml|logging/|"
             r"(?:^|[_.:])log(?:$|_(?!prob|soft|sum|sigm|likel|dens|norm|det)|ger)"
         ),

@@ -12,20 +12,22 @@ from typing import Literal
 
 import msgspec
 
+from traces.patterns import Pattern
+
 PassKind = Literal["prefill", "decode", "mixed"]
 
 # vllm-project/vllm, vllm/v1/worker/gpu_worker.py; a number of tokens, or sums over requests (sq: of new tokens).
-_VLLM = re.compile(r"execute_(?:\d+_)?context_(\d+)\((?:sq)?(\d+)?[^)]*\)_generation_(\d+)\((?:sq)?(\d+)?[^)]*\)")
-_VLLM_REQUESTS = re.compile(r"execute_new_(\d+)_cached_(\d+)")
+_VLLM = Pattern(r"execute_(?:\d+_)?context_(\d+)\((?:sq)?(\d+)?[^)]*\)_generation_(\d+)\((?:sq)?(\d+)?[^)]*\)")
+_VLLM_REQUESTS = Pattern(r"execute_new_(\d+)_cached_(\d+)")
 # sgl-project/sglang, srt/utils/profile_utils.py: `step[EXTEND bs=2 toks=4096]`; ROCm/ATOM: `prefill[bs=2 tok=16384]`.
-_SGLANG = re.compile(r"step\[(DECODE|EXTEND|MIXED)\b(?: bs=(\d+))?(?: toks=(\d+))?")
-_ATOM = re.compile(r"(prefill|decode)\[bs=(\d+)(?: tok=(\d+))?")
+_SGLANG = Pattern(r"step\[(DECODE|EXTEND|MIXED)\b(?: bs=(\d+))?(?: toks=(\d+))?")
+_ATOM = Pattern(r"(prefill|decode)\[bs=(\d+)(?: tok=(\d+))?")
 _SGLANG_KINDS: dict[str, PassKind] = {"DECODE": "decode", "EXTEND": "prefill", "MIXED": "mixed"}
 _PART = r"(?:[ _-]?(?:one|next|n))?(?:[ _-]?(?:step|tokens?|iter(?:ation)?|batch|loop|phase|pass|forward))?"
 # A range of the program's own, and a function of it, as Python's profiler names its calls: `generate.py(78): decode_one_token`.
-_WORD = re.compile(rf"(?:.*[.:/ ])?_?(prefill|decode){_PART}[ _#:=-]*\d*\W*", re.IGNORECASE)
+_WORD = Pattern(rf"(?:.*[.:/ ])?_?(prefill|decode){_PART}[ _#:=-]*\d*\W*", re.IGNORECASE)
 # Tokenizers and parsers have a `decode` of their own: a function says what of it.
-_FUNCTION = re.compile(rf".*\.py\(\d+\): _?(?:(prefill){_PART}|(decode)(?!$){_PART})")
+_FUNCTION = Pattern(rf".*\.py\(\d+\): _?(?:(prefill){_PART}|(decode)(?!$){_PART})")
 
 
 class SaidPass(msgspec.Struct, frozen=True):

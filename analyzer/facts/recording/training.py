@@ -9,21 +9,22 @@ from analyzer.facts.recording.said_passes import said_passes
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import distinct_texts, is_any, matching
+from traces.patterns import Pattern
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
 # Wrappers that exist to reduce gradients over ranks (torch/nn/parallel/distributed.py), what they do around a backward pass alone
 # (torch/distributed/fsdp: FSDP::post_backward_reduce, FullyShardedDataParallel._post_backward_hook), and what frameworks and
 # programs call a step of training (Lightning's run_training_batch, `## backward ##`).
-_TRAINING_RANGES = re.compile(
+_TRAINING_RANGES = Pattern(
     r"DistributedDataParallel\.forward$|FSDP::(?:root_)?(?:pre|post)_backward|FullyShardedDataParallel\._(?:pre|post)_backward"
     r"|(?:.*[^A-Za-z])?(?:run_training_batch|train(?:ing)?_step|train_batch)\b"
     r"|(?:.*[^A-Za-z_])?(?:loss[._])?backward(?:[_ ]?pass)?(?![A-Za-z_])"
 )
 # Updates that one kernel makes of all parameters: torch's, and those of apex, which are ops of their own.
-_UPDATES = re.compile(r"aten::_fused_(?:adamw?|sgd|adagrad)_")
+_UPDATES = Pattern(r"aten::_fused_(?:adamw?|sgd|adagrad)_")
 # Frames that only gradients, or what uses them, leave: Tensor.backward, autograd, torch's optimizers, DeepSpeed's engine.
-_TRAINING_FRAMES = re.compile(
+_TRAINING_FRAMES = Pattern(
     r"(?:.*[/\\])?(?:torch[/\\](?:_tensor|autograd[/\\]__init__)\.py\(\d+\): backward"
     r"|torch[/\\]optim[/\\]\w+\.py\(\d+\): step|deepspeed[/\\]runtime[/\\]\w+\.py\(\d+\): (?:backward|step|train_batch))$"
 )
@@ -31,29 +32,27 @@ _TRAINING_FRAMES = re.compile(
 # transposed in forward passes as well. PyTorch's own (`softmax_warp_backward`, `FusedAdamMathFunctor`), cuDNN's (`wgrad`, `bn_bw`),
 # FlashAttention's (`flash_bwd_dq_dk_dv_loop_kernel`), AOTriton's (`bwd_kernel_dk_dv`), MIOpen's (`BatchNormBwd`, `igemm_wrw`),
 # composable kernel's (`bwd_weight`), norms of Transformer Engine and Triton (`rmsnorm_bwd`), apex's and bitsandbytes' optimizers.
-_OF_TRAINING = re.compile(
+_OF_TRAINING = Pattern(
     r".*(?i:backward|wgrad|(?:flash|fmha|attention)\w*?_?bwd|fused(?:adam|sgd|adagrad)mathfunctor|bwd_kernel_d[kq]|norm\w*?_?bwd|\bbn_bw"
     r"|bwd_?weight|igemm_wrw|gradgammabeta|(?:adam|sgd|lamb|adagrad)functor|koptimizer(?:static)?\d+bit)"
 )
 # What only a model that is run has: a cache of keys and values that grows token by token (vLLM, SGLang, TensorRT-LLM, FlashInfer,
 # FlashAttention name its ops and kernels so), integer weights and packed ones, without gradients, TensorRT, ONNX Runtime.
-_OF_SERVING = re.compile(
+_OF_SERVING = Pattern(
     r".*(?i:reshape_and_cache|concat_and_cache|paged_?(?:attention|kv)|kv_?cache|(?<![a-z])batch_?decode|masked_multihead_attention)"
     r"|quantized::|(?:mkldnn_)?prepacked::|aten::_weight_int\dpack_mm|tensorrt::execute_engine"
     r"|(?:void )?(?:tensorrt_llm|trtllm|onnxruntime)::"
 )
 # Frames of a loop that generates text; ranges as servers open them.
-_GENERATES = re.compile(
-    r"(?:.*[/\\])?(?:transformers[/\\]generation|tensorrt_llm|text_generation_server|lmdeploy)[/\\]"
-)
+_GENERATES = Pattern(r"(?:.*[/\\])?(?:transformers[/\\]generation|tensorrt_llm|text_generation_server|lmdeploy)[/\\]")
 
 # What programs call passes over a data set, as ranges and as functions of their own: `validate`, `evaluate_model`, `val_epoch`.
-_EVALUATION = re.compile(
+_EVALUATION = Pattern(
     r"(?:.*\.py\(\d+\): |.*\.)?_?(?:run_|do_)?(?:validate|validation|evaluate|evaluation|eval|val|test)"
     r"(?:_(?:one|epoch|step|loop|batch|model|set|dataset|iter(?:ation)?|round))*(?:[ _#:]*\d+)?$",
     re.IGNORECASE,
 )
-_REQUEST = re.compile(r"request", re.IGNORECASE)
+_REQUEST = Pattern(r"request", re.IGNORECASE)
 # Functions that look at arguments, or at a request, are called so as well: they run no model.
 _MOST_OPS = 0.5
 

@@ -21,9 +21,10 @@ from analyzer.facts.steps.tiling_ranges import MIN_REPETITIONS, VARYING, called,
 from analyzer.facts.steps.tiling_rounds import tiling_rounds
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import distinct_texts, is_any
+from traces.patterns import Pattern
 from traces.trace import Trace
 
-_ITERATION_RANGES = re.compile(
+_ITERATION_RANGES = Pattern(
     r"execute_(?:\d+_)?context_|(?:.*[ .:])?execute_model|execute_new_|.*run_training_batch|(?:.*[ .:])?run_batch\b"
     r"|.*(?:\b|_)(?:training|train|validation|val|test|predict|eval|engine)_step"
     r"|## *forward(?: +\d+)? *##|(?:.*\W)?_?forward_step|gpu_model_runner: forward"
@@ -35,7 +36,7 @@ _ITERATION_RANGES = re.compile(
 _PARTS = 1.5
 _PROMPT_OR_TOKEN = "prefill or decode"
 # A pass may come several times a step (accumulated gradients, a discriminator): only where nothing better tells steps apart.
-_PASS_RANGES = re.compile(r"\W*(?:forward|fwd)(?:[ _]?pass)?\W*$", re.IGNORECASE)
+_PASS_RANGES = Pattern(r"\W*(?:forward|fwd)(?:[ _]?pass)?\W*$", re.IGNORECASE)
 # What repeats in a small part of the recording only is another thing than the rest shows: a validation behind the training. Half is
 # far from what the first step or the last one may lack.
 _SPAN_PART = 0.5
@@ -90,7 +91,7 @@ def infer_steps(trace: Trace, launched: pd.DataFrame) -> InferredSteps | None:
     )
 
 
-def _from_ranges(trace: Trace, names_like: re.Pattern[str], *, requests: bool) -> InferredSteps | None:
+def _from_ranges(trace: Trace, names_like: Pattern[str], *, requests: bool) -> InferredSteps | None:
     ranges = trace.annotations[trace.annotations["kind"] == "user"]
     names = distinct_texts(ranges["name"])
     alike = np.array([VARYING.sub("#", name) if names_like.match(name) else "" for name in names] + [""], dtype=object)

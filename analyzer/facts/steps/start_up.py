@@ -8,8 +8,6 @@ that is given back as often as it is taken, all through the time, is a habit.
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pandas as pd
 
@@ -19,15 +17,16 @@ from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import chosen, numbered
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, is_any, matching
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # Calls that create what training then reuses.
-_ONCE = re.compile(
+_ONCE = Pattern(
     r"(?:cuda|hip)(?:Malloc|Free|HostAlloc|HostMalloc|StreamCreate|EventCreate|GetDeviceProperties|ModuleLoad|DeviceGetStreamPriority"
     r"|GetDeviceCount|FuncGetAttributes|GraphInstantiate|StreamBeginCapture|SetDevice|DriverEntryPoint)"
     r"|cu(?:ModuleLoad|LibraryLoad|Init|GetProcAddress|CtxCreate|DevicePrimaryCtx)"
 )
-_GIVES_BACK = re.compile(r"[A-Za-z]*(?:Free|Unmap|Release|Unregister)")
+_GIVES_BACK = Pattern(r"[A-Za-z]*(?:Free|Unmap|Release|Unregister)")
 # Beyond what equal work differs by from step to step: recorded steady steps differ by less than half.
 _TIMES = 2.0
 # With fewer steps nothing says what is steady.

@@ -15,13 +15,14 @@ import pandas as pd
 from analyzer.facts.device.launches import LAUNCHING
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import distinct_texts, is_any
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # Two repetitions are a pair, not a rhythm.
 MIN_REPETITIONS = 3
 # What differs from one iteration to the next: its number, and what a server says of its requests (`step[DECODE bs=4]`).
-VARYING = re.compile(r"(?<=\w)\[.*|\d+")
-_SAID = re.compile(r"(?<=\w)\[.*")
+VARYING = Pattern(r"(?<=\w)\[.*|\d+")
+_SAID = Pattern(r"(?<=\w)\[.*")
 # The largest part of a training step is its backward pass, twice as long as the forward pass: two thirds. What tiles takes more.
 TILING_RATIO = 0.8
 # Where one ends and the next begins at once, each of the two times is rounded by itself: to 1 ns, to 1 us before torch 2.2.
@@ -30,7 +31,7 @@ _ROUNDED_NS = 1_000
 # beside its layers, or an iteration now and then; nobody can tell.
 _ALWAYS_RATIO = 0.9
 # Parts of a model, and of a step; a player is no layer.
-PART = re.compile(
+PART = Pattern(
     r"(?<!p)layer|block|stage|module|attention|attn|mlp|expert|encoder|decoder|embed|micro_?batch", re.IGNORECASE
 )
 

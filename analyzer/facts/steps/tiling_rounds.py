@@ -24,6 +24,7 @@ from analyzer.facts.steps.tiling_ranges import (
 )
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import distinct_texts, is_any
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # Fetching, sending, two networks with forward, backward and update each.
@@ -32,14 +33,14 @@ _MOST_PARTS = 12
 _SELDOM = 0.5
 _BESIDE = " + "
 # What comes but once in an iteration of a loop, whatever the model is: the end of one, and its beginning.
-_ENDS = re.compile(r"^step$|optim|(?:^|[^a-z])opt(?:[^a-z]|$)|update|adam|sgd|apply_grad", re.IGNORECASE)
-_BACKWARD = re.compile(r"back_?ward|(?:^|[^a-z])bwd|back_?prop", re.IGNORECASE)
-_LOOP = re.compile(
+_ENDS = Pattern(r"^step$|optim|(?:^|[^a-z])opt(?:[^a-z]|$)|update|adam|sgd|apply_grad", re.IGNORECASE)
+_BACKWARD = Pattern(r"back_?ward|(?:^|[^a-z])bwd|back_?prop", re.IGNORECASE)
+_LOOP = Pattern(
     rf"{_ENDS.pattern}|{_BACKWARD.pattern}|zero_?grad|train|batch|load|fetch|get_?data|(?:^|[^a-z])data(?:[^a-z]|$)",
     re.IGNORECASE,
 )
 # Parts of a layer, some of which are named as parts of a loop are: `batch_norm`, `cache_update`.
-_LAYER = re.compile(rf"{PART.pattern}|norm|relu|gelu|conv|pool|cache|rope|qkv|proj|softmax|linear|gemm", re.IGNORECASE)
+_LAYER = Pattern(rf"{PART.pattern}|norm|relu|gelu|conv|pool|cache|rope|qkv|proj|softmax|linear|gemm", re.IGNORECASE)
 
 
 def tiling_rounds(trace: Trace) -> Tiling | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 import numpy as np
@@ -10,13 +9,14 @@ import numpy as np
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.spans.arrays import BoolArray, Int64Array
+from traces.patterns import Pattern
 
 # Of the reads, a place that fewer have in common is one of many.
 _MOST = 0.5
-_READS = re.compile(r"aten::(?:item|_local_scalar_dense|is_nonzero|equal|to|cpu|detach_?|view|reshape|select)$")
+_READS = Pattern(r"aten::(?:item|_local_scalar_dense|is_nonzero|equal|to|cpu|detach_?|view|reshape|select)$")
 # Ops of libraries and of torch that say by their name what the program does there; arithmetic does not.
-_OP = re.compile(r"[a-zA-Z_]\w*::\w+$")
-_SAYS_NOTHING = re.compile(
+_OP = Pattern(r"[a-zA-Z_]\w*::\w+$")
+_SAYS_NOTHING = Pattern(
     r"aten::(?:add|sub|rsub|mul|div|pow|sqrt|neg|abs|sum|mean|max|min|amax|amin|any|all|eq|ne|lt|le|gt|ge|cat|stack|zero|fill|copy"
     r"|empty|zeros|ones|full|clone|where|exp|log|clamp\w*|index|slice|squeeze|unsqueeze|expand|transpose|t|permute|contiguous"
     r"|linear|mm|bmm|matmul|addmm|arange|isnan|isfinite|_\w*like|\w+_like|empty_strided|logical_\w+|bitwise_\w+)_?$"

@@ -30,6 +30,7 @@ from analyzer.spans.grouping import chosen, numbered, running_sums_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching, texts
 from traces.fixed_frame import fixed
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # Reading one value: `.item()`, `float(t)`, `if t:`, `torch.equal`.
@@ -47,7 +48,7 @@ _PLAIN = (
 # What torch's anomaly mode runs directly below every node of the backward pass (torch/csrc/autograd/engine.cpp).
 ANOMALY_CHECK = r"aten::(?:isnan|_is_any_true|any|item|is_nonzero)$"
 # Synchronisations that wait for all of a device's work.
-_WHOLE_DEVICE = re.compile(r"(?:Device|Thread|Ctx)Synchronize", re.IGNORECASE)
+_WHOLE_DEVICE = Pattern(r"(?:Device|Thread|Ctx)Synchronize", re.IGNORECASE)
 _UNSCALE = r"aten::_amp_foreach_non_finite_check_and_unscale_"
 # Copies up to this size are single values or handfuls of them, read to be looked at (rules.md SY002).
 SCALAR_BYTES = 64

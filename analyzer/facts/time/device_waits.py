@@ -6,8 +6,6 @@ takes; of a long one the trace may show what it was for.
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 import numpy as np
 
@@ -18,6 +16,7 @@ from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
 from analyzer.spans.open_spans import NONE
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # The launch lead is 2-18 us where the device waits for each launch, and 71 us or more where it does not (rules.md 0.4, 46 traces);
@@ -25,7 +24,7 @@ from traces.trace import Trace
 _SHORT_NS = 71_000
 # Another device is what a wait is for where it works for most of it.
 _OTHER_DEVICE_PART = 0.5
-_WAIT_FOR_EVENT = re.compile(r"[a-zA-Z]*StreamWaitEvent|[a-z]+Command waitOnEvent")
+_WAIT_FOR_EVENT = Pattern(r"[a-zA-Z]*StreamWaitEvent|[a-z]+Command waitOnEvent")
 
 
 class DeviceWaits(msgspec.Struct, frozen=True):

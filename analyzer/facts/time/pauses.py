@@ -18,6 +18,7 @@ from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.waterfall import Waterfall
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any
+from traces.patterns import Pattern
 from traces.trace import Trace
 
 # A gap this long is no dispatch any more (Nsight Systems reports device gaps from 500 ms; most steps here are shorter than that).
@@ -36,13 +37,13 @@ _MIN_STEPS = 3
 _KNOWN = (
     (
         "saving",
-        re.compile(r"torch/serialization\.py\(\d+\): save|save_checkpoint|save_pretrained|checkpoint/state_dict_saver"),
+        Pattern(r"torch/serialization\.py\(\d+\): save|save_checkpoint|save_pretrained|checkpoint/state_dict_saver"),
     ),
-    ("plotting", re.compile(r"matplotlib|plotly|seaborn|savefig")),
-    ("image files", re.compile(r"PIL/|cv2|imageio")),
-    ("logging", re.compile(r"wandb|tensorboard|mlflow|comet_ml|built-in function print|logging/__init__")),
-    ("progress bar", re.compile(r"tqdm")),
-    ("evaluation", re.compile(r"\b(?:validat\w*|evaluat\w*|eval_\w+|val_\w+|test_epoch)\b", re.IGNORECASE)),
+    ("plotting", Pattern(r"matplotlib|plotly|seaborn|savefig")),
+    ("image files", Pattern(r"PIL/|cv2|imageio")),
+    ("logging", Pattern(r"wandb|tensorboard|mlflow|comet_ml|built-in function print|logging/__init__")),
+    ("progress bar", Pattern(r"tqdm")),
+    ("evaluation", Pattern(r"\b(?:validat\w*|evaluat\w*|eval_\w+|val_\w+|test_epoch)\b", re.IGNORECASE)),
 )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from analyzer.analysis import Location
+from traces.patterns import Pattern
 
 # Folders of installed packages: no line in them is the user's to change.
 _PACKAGES = frozenset(("site-packages", "dist-packages"))
 # Python's own library, as `lib/python3.11/` of an installation.
-_OWN_LIBRARY = re.compile(r"(?:^|/)lib/python\d[\d.]*/")
+_OWN_LIBRARY = Pattern(r"(?:^|/)lib/python\d[\d.]*/")
 
 
 def own_file(location: Location | None) -> str | None:

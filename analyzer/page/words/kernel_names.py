@@ -5,12 +5,12 @@ What is cut are namespaces, arguments and sizes of blocks. Libraries' names with
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from analyzer.page.words import mangled
+from traces.patterns import Pattern
 
 # Kernels that run a functor over tensors: what they do stands in their first argument that is no number.
 _RUNNERS = {
@@ -57,12 +57,12 @@ _NO_FUNCTOR = (
     "OffsetCalculator",
     "OpaqueType",
 )
-_AFFIX = re.compile(
+_AFFIX = Pattern(
     r"^CUDAFunctor(?:OnSelf|OnOther)?_|(?:_kernel)?_cuda$|_kernel_impl$|_kernel$|_functor$|(?<=[a-z0-9])(?:Functor|Ops)$"
 )
-_LAMBDA = re.compile(r"^\{lambda\((?P<type>[^()]*)\)#\d+\}$")
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-_NUMBER = re.compile(r"^[-(]?[\d(]|^true$|^false$")
+_LAMBDA = Pattern(r"^\{lambda\((?P<type>[^()]*)\)#\d+\}$")
+_IDENTIFIER = Pattern(r"[A-Za-z_]\w*")
+_NUMBER = Pattern(r"^[-(]?[\d(]|^true$|^false$")
 # Deeper nesting is no name of a compiler; such a name is shown as it is.
 _MOST_DEPTH = 40
 

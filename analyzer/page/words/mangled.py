@@ -6,13 +6,13 @@ beginning is read, the rest is left.
 
 from __future__ import annotations
 
-import re
+from traces.patterns import Pattern
 
-_SOURCE = re.compile(r"L?(\d{1,4})(?=[A-Za-z_])")
+_SOURCE = Pattern(r"L?(\d{1,4})(?=[A-Za-z_])")
 # Before the name of what is called: the namespace is one seen before (`S0_`, `St`), or the function is inside another one (`Z`).
-_OPENING = re.compile(r"Z*N?[rVK]*(?:St|S[\dA-Z]*_)?")
+_OPENING = Pattern(r"Z*N?[rVK]*(?:St|S[\dA-Z]*_)?")
 # Template arguments that name nothing: numbers, and types of one letter or of `D` and one.
-_NAMELESS = re.compile(r"(?:L[a-z]n?\d+E|DF\d+b|DF\d+_|D[hfdeaisun]|[a-z])+")
+_NAMELESS = Pattern(r"(?:L[a-z]n?\d+E|DF\d+b|DF\d+_|D[hfdeaisun]|[a-z])+")
 # No kernel runs more functions inside one another.
 _MOST = 12
 

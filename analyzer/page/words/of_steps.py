@@ -5,40 +5,42 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from traces.patterns import Pattern
+
 Noun = Literal["step", "request", "recording"]
 
 # Each with what it becomes where everything recorded is taken as one; a request's are the same with its noun.
-_PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\beach ([\d.,]+ \w+) step\b"), r"the \1 recording"),
-    (re.compile(r"\bof a step\b"), "of the recording"),
-    (re.compile(r"\bper used step\b"), "in the recording"),
-    (re.compile(r"\b[Ii]n (?:[\d,]+ of )?[\d,]+ steps?\b"), "in the recording"),
-    (re.compile(r"\bthe recorded steps\b"), "the recording"),
-    (re.compile(r"\ball used steps\b"), "the recording"),
-    (re.compile(r"\bthe used steps?\b"), "the recording"),
-    (re.compile(r"\bthe steps?\b(?! themselves)"), "the recording"),
-    (re.compile(r"\beach step\b(?! (?:waits|takes))"), "the recording"),
-    (re.compile(r"\bmean step\b"), "whole recording"),
-    (re.compile(r"(?<!\bas )\ba step\b(?! later)"), "in all"),
+_PHRASES: tuple[tuple[Pattern[str], str], ...] = (
+    (Pattern(r"\beach ([\d.,]+ \w+) step\b"), r"the \1 recording"),
+    (Pattern(r"\bof a step\b"), "of the recording"),
+    (Pattern(r"\bper used step\b"), "in the recording"),
+    (Pattern(r"\b[Ii]n (?:[\d,]+ of )?[\d,]+ steps?\b"), "in the recording"),
+    (Pattern(r"\bthe recorded steps\b"), "the recording"),
+    (Pattern(r"\ball used steps\b"), "the recording"),
+    (Pattern(r"\bthe used steps?\b"), "the recording"),
+    (Pattern(r"\bthe steps?\b(?! themselves)"), "the recording"),
+    (Pattern(r"\beach step\b(?! (?:waits|takes))"), "the recording"),
+    (Pattern(r"\bmean step\b"), "whole recording"),
+    (Pattern(r"(?<!\bas )\ba step\b(?! later)"), "in all"),
 )
 # What serves requests does not train, nor does an evaluation: the same sentences of the program.
-_NO_TRAINING: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\btraining (process|thread)\b"), r"main \1"),
-    (re.compile(r"\bTraining (process|thread)\b"), r"Main \1"),
-    (re.compile(r"\b(keeps|pauses) training\b"), r"\1 the program"),
-    (re.compile(r"\btraining (waits)\b"), r"the program \1"),
-    (re.compile(r"\bTraining (waits)\b"), r"The program \1"),
-    (re.compile(r"\b(beside|with) training\b"), r"\1 the program"),
+_NO_TRAINING: tuple[tuple[Pattern[str], str], ...] = (
+    (Pattern(r"\btraining (process|thread)\b"), r"main \1"),
+    (Pattern(r"\bTraining (process|thread)\b"), r"Main \1"),
+    (Pattern(r"\b(keeps|pauses) training\b"), r"\1 the program"),
+    (Pattern(r"\btraining (waits)\b"), r"the program \1"),
+    (Pattern(r"\bTraining (waits)\b"), r"The program \1"),
+    (Pattern(r"\b(beside|with) training\b"), r"\1 the program"),
 )
 # Of displays alone.
-_LABELS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\b([Ww])hole step\b"), r"\1hole recording"),
-    (re.compile(r"\b([Tt])h(?:e (?:drawn )?|is )step\b"), r"\1he recording"),
-    (re.compile(r"\bmeans per step\b"), "times of all of it"),
-    (re.compile(r"\ba mean step\b"), "the whole recording"),
+_LABELS: tuple[tuple[Pattern[str], str], ...] = (
+    (Pattern(r"\b([Ww])hole step\b"), r"\1hole recording"),
+    (Pattern(r"\b([Tt])h(?:e (?:drawn )?|is )step\b"), r"\1he recording"),
+    (Pattern(r"\bmeans per step\b"), "times of all of it"),
+    (Pattern(r"\ba mean step\b"), "the whole recording"),
 )
-_ANY_STEP = re.compile(r"\b[Ss]teps?\b")
-_CODE = re.compile(r"(`[^`]*`)")
+_ANY_STEP = Pattern(r"\b[Ss]teps?\b")
+_CODE = Pattern(r"(`[^`]*`)")
 
 
 def put(text: str, noun: Noun, *, trains: bool = True) -> str:

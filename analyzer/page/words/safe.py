@@ -6,14 +6,13 @@ here first.
 
 from __future__ import annotations
 
-import re
-
 from rich.cells import cell_len, chop_cells, set_cell_size
 
 from analyzer.page.words.printable import clean as clean
+from traces.patterns import Pattern
 
 # A number stays on the line of its unit.
-_UNIT_GAP = re.compile(r"(?<=\d) (?=(?:%|[mun]?s|[KMGT]iB|B|[kMGTP]?(?:FLOP|B)/s)(?!\w))")
+_UNIT_GAP = Pattern(r"(?<=\d) (?=(?:%|[mun]?s|[KMGT]iB|B|[kMGTP]?(?:FLOP|B)/s)(?!\w))")
 _NO_BREAK = "\xa0"
 
 # Longer names tell no more: templates repeat themselves.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 
 from markupsafe import Markup, escape
 
 from analyzer.page.words import safe
+from traces.patterns import Pattern
 
 # Whatever is no letter of ASCII is written as an escape: nothing turns the direction of writing in the page's source.
-_NOT_PLAIN = re.compile(r"[^\x20-\x7e]")
-_CODE = re.compile(r"(?<!`)`([^`]{1,400})`(?!`)")
+_NOT_PLAIN = Pattern(r"[^\x20-\x7e]")
+_CODE = Pattern(r"(?<!`)`([^`]{1,400})`(?!`)")
 
 
 def prose(text: str, limit: int = safe.PROSE_LIMIT) -> Markup:

@@ -11,15 +11,16 @@ import html
 import re
 
 from analyzer.page.words import safe
+from traces.patterns import Pattern
 
-_CODE_SPAN = re.compile(r"(?<!`)`([^`]{1,400})`(?!`)")
-_PLAIN_WORD = re.compile(r"[\w.,;!?%()/'\"+=:→·…×–&-]+", re.UNICODE)  # noqa: RUF001
-_SPECIAL = re.compile(r"_|://|::|:\w+:|&\w|&#|www\.|GH-\d|^[0-9a-f]{7,40}$|[-=+]{3,}", re.IGNORECASE)
-_EDGES = re.compile(r"^([('\"]*)(.*?)([)'\",.;:!?%]*)$", re.DOTALL)
-_LINE_START = re.compile(r"^([-+=])(?=\s|[-+=]|$)|^(\d+)(?=[.)](?:\s|$))")
+_CODE_SPAN = Pattern(r"(?<!`)`([^`]{1,400})`(?!`)")
+_PLAIN_WORD = Pattern(r"[\w.,;!?%()/'\"+=:→·…×–&-]+", re.UNICODE)  # noqa: RUF001
+_SPECIAL = Pattern(r"_|://|::|:\w+:|&\w|&#|www\.|GH-\d|^[0-9a-f]{7,40}$|[-=+]{3,}", re.IGNORECASE)
+_EDGES = Pattern(r"^([('\"]*)(.*?)([)'\",.;:!?%]*)$", re.DOTALL)
+_LINE_START = Pattern(r"^([-+=])(?=\s|[-+=]|$)|^(\d+)(?=[.)](?:\s|$))")
 # A backslash before the bar would escape our own.
-_BARS = re.compile(r"(\\*)\|")
-_BACKTICKS = re.compile(r"`+")
+_BARS = Pattern(r"(\\*)\|")
+_BACKTICKS = Pattern(r"`+")
 
 
 def code(text: str, limit: int = safe.NAME_LIMIT) -> str:

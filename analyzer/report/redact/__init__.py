@@ -19,19 +19,20 @@ from analyzer.hardware.peaks import PEAKS
 from analyzer.report.redact.paths import Project, inside_packages, is_absolute, relative
 from analyzer.report.redact.secrets import without_secrets
 from analyzer.report.redact.writings import in_any
+from traces.patterns import Pattern
 
 __all__ = ["Project", "cleaner", "mapped", "redact", "renamed"]
 
 Time = TypeVar("Time", int, float)
 
 # torch's tensorboard_trace_handler names its files `<host>_<pid>.<time>.pt.trace.json`.
-_HANDLER_NAME = re.compile(r"(?<![\w.-])[\w.-]+_(\d+\.\d+\.pt\.trace\.json)")
+_HANDLER_NAME = Pattern(r"(?<![\w.-])[\w.-]+_(\d+\.\d+\.pt\.trace\.json)")
 # Words made of letters and digits that are no secret: digests and ids the program wrote itself. A report or a summary that is read
 # back may be anybody's: what is not made like one of ours passes as other text does.
-_ID = re.compile(r"[A-Z]{2}\d{3}-[0-9a-f]{4}(?:-\d{1,6})?")
+_ID = Pattern(r"[A-Z]{2}\d{3}-[0-9a-f]{4}(?:-\d{1,6})?")
 _OWN_KEYS = {
-    "sha256": re.compile(r"[0-9a-f]{64}"),
-    "schema_version": re.compile(r"\d{1,4}\.\d{1,4}"),
+    "sha256": Pattern(r"[0-9a-f]{64}"),
+    "schema_version": Pattern(r"\d{1,4}\.\d{1,4}"),
     **dict.fromkeys(("id", "explained_by", "overlaps_with", "ids", "without_place"), _ID),
 }
 # Where figures of devices were read: reports cite it, address and all.

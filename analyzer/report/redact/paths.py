@@ -5,26 +5,28 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from traces.patterns import Pattern
+
 REMOVED = "[redacted]"
 
 _PART = r"[^\s/\\'\"`<>|:;,()\[\]{}]+"
 # A drive or a share of Windows, or anything from a slash on that has two parts; never the middle of `ms/step` or of an URL.
-_PATH = re.compile(
+_PATH = Pattern(
     rf"(?<![\w~/])(?P<dots>\.\.?|~[\w.-]*)?(?:/+(?:{_PART}/+)+(?:{_PART})?)"
     rf"|(?<![\w~/])~[\w.-]*/(?:{_PART})?"
     rf"|(?<![\w])(?:\\{{2,4}}[?.]\\{{1,2}})?[A-Za-z]:[\\/]+(?:{_PART}[\\/]+)*(?:{_PART})?"
     rf"|\\\\{_PART}(?:\\+{_PART})+"
     rf"|(?<![\w.\\/])(?:\.\.\\+){{1,30}}(?:{_PART}\\+)+{_PART}"
 )
-_FILE_URL = re.compile(r"\bfile://[\w.-]*(?=/)")
-_URL = re.compile(
+_FILE_URL = Pattern(r"\bfile://[\w.-]*(?=/)")
+_URL = Pattern(
     r"(?<![\w+.-])[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"`<>|]+"
     # As people write them, without a scheme; modules and folders are called so too where the last part is another.
     r"|(?<![\w+./@\\-])(?:(?:[A-Za-z0-9-]+\.)+(?:com|org|ai|cloud|jfrog\.io|[a-z]{2,6}:\d{2,5})|(?:docker|quay|ghcr|nvcr)\.io)/[^\s'\"`<>|]+"
 )
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_PACKAGES = re.compile(r"(?:site|dist)-packages[\\/](.+)$")
-_STANDARD_LIBRARY = re.compile(r"[\\/]lib[\\/]python[\d.]+[\\/](.+)$")
+_SCHEME = Pattern(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_PACKAGES = Pattern(r"(?:site|dist)-packages[\\/](.+)$")
+_STANDARD_LIBRARY = Pattern(r"[\\/]lib[\\/]python[\d.]+[\\/](.+)$")
 # Folders every Linux machine has: advice names them.
 _SYSTEM = ("/dev/", "/proc/", "/sys/")
 # Pages that rules refer to; any other address may be somebody's own.

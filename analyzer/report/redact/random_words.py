@@ -6,22 +6,23 @@ import itertools
 import re
 
 from analyzer.report.redact.paths import REMOVED
+from traces.patterns import Pattern
 
 # It stands alone. Mangled C++ names hold underscores, so they are no such word.
-_MIXED = re.compile(r"(?<![\w/+=-])[A-Za-z0-9+/]{32,}={0,2}(?![\w/+-])")
+_MIXED = Pattern(r"(?<![\w/+=-])[A-Za-z0-9+/]{32,}={0,2}(?![\w/+-])")
 # Of one case. Inductor calls its files and graphs by digests in base32, which has four digits less, and advice names them.
-_ONE_CASE = re.compile(
+_ONE_CASE = Pattern(
     r"(?<![\w/+=.-])(?:(?=[a-z2-7]*[0189])[a-z0-9]{32,}|(?=[A-Z2-7]*[0189])[A-Z0-9]{32,})(?![\w/+=-]|\.\w)"
 )
 # With the signs of base64 for addresses: few of its letters are, and many of a kernel's name.
-_WITH_SIGNS = re.compile(r"(?<![\w/+=.-])(?!_Z)[\w-]{40,}={0,2}(?![\w/+=(<-]|\.\w)", re.ASCII)
-_SIGNS = re.compile(r"[-_=]")
+_WITH_SIGNS = Pattern(r"(?<![\w/+=.-])(?!_Z)[\w-]{40,}={0,2}(?![\w/+=(<-]|\.\w)", re.ASCII)
+_SIGNS = Pattern(r"[-_=]")
 
 
 def without_random(text: str) -> str:
     """The text with every such word replaced."""
     for pattern, is_one in ((_MIXED, _alternates), (_ONE_CASE, _has_digits), (_WITH_SIGNS, _alternates_between_signs)):
-        text = pattern.sub(lambda match, is_one=is_one: REMOVED if is_one(match.group()) else match.group(), text)  # type: ignore[misc]
+        text = pattern.sub(lambda match, is_one=is_one: REMOVED if is_one(match.group()) else match.group(), text)
     return text
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Set
-from functools import cached_property
+
+from traces.patterns import Pattern
 
 Needed = tuple[str, ...]
 # By which one that is found is replaced: the same for all, or what is made of each.
@@ -22,17 +23,12 @@ class Sought:
     Args:
         pattern: What it looks like.
         needs: Of each one word is there, in small letters of ASCII.
-        flags: As for `re.compile`.
+        flags: As for `traces.patterns.Pattern`.
     """
 
     def __init__(self, pattern: str, *needs: Needed, flags: re.RegexFlag | int = 0) -> None:
-        self.text, self.flags = pattern, flags
+        self.pattern = Pattern(pattern, flags)
         self.needs = tuple(map(frozenset, needs))
-
-    @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """The pattern, compiled when it is first asked for."""
-        return re.compile(self.text, self.flags)
 
     def may_stand_beside(self, words: Set[str]) -> bool:
         """Whether it may stand in a text in which these of all words stand."""

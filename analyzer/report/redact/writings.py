@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 import unicodedata
 from collections.abc import Callable
 from html import unescape
 from urllib.parse import unquote
 
 from analyzer.report.redact.paths import REMOVED
+from traces.patterns import Pattern
 
 Clean = Callable[[str], str]
 
-_BLANKS = re.compile(r"(\s+)")
-_MEANS_ANOTHER = re.compile(r"[%\\&]")
+_BLANKS = Pattern(r"(\s+)")
+_MEANS_ANOTHER = Pattern(r"[%\\&]")
 # As JSON and Python write a letter by its number.
-_NUMBERED = re.compile(r"\\{1,4}(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
-_PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
+_NUMBERED = Pattern(r"\\{1,4}(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
+_PERCENT = Pattern(r"%[0-9A-Fa-f]{2}")
 # Twice is seen: an address inside an address. More often nobody writes it.
 _MOST_TIMES = 3
 # Shorter ones hold no name and value.
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}")
+_BASE64 = Pattern(r"[A-Za-z0-9+/_-]{16,}")
 # Letters of ASCII at the width of Chinese ones, and how far they are from them.
 _WIDE = range(0xFF01, 0xFF5F)
 _WIDER_BY = 0xFEE0

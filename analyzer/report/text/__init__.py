@@ -27,9 +27,10 @@ from analyzer.report.text import (
     ranks,
     trust,
 )
+from traces.patterns import Pattern
 
 # GitHub's runner takes a line of a log that starts like this for a command, also after spaces.
-_RUNNER_COMMAND = re.compile(r"^(\s*)(::|##\[)", re.MULTILINE)
+_RUNNER_COMMAND = Pattern(r"^(\s*)(::|##\[)", re.MULTILINE)
 
 
 def render(analysis: Analysis, style: Style | None = None, *, briefly: bool = False) -> str:

@@ -5,16 +5,16 @@ Where a pane can be moved sideways (`shift`), long lines go on beyond its edge; 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 from textual.content import Content
 
 from analyzer.tui.look.plain import clean
+from traces.patterns import Pattern
 
 _DIFF_STYLES = {"+": "$good on $block-back", "-": "$bad on $block-back", "@": "$quiet on $block-back"}
-_ALIGNED = re.compile(r"(?<=\S) {3,}(?=#)")
+_ALIGNED = Pattern(r"(?<=\S) {3,}(?=#)")
 # More of a line is on that side.
 LEFT, RIGHT = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
 # How much farther in than its line a continuation stands, and how many cells it keeps whatever its line's indentation is.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from textual.content import Content
 
 from analyzer import units
@@ -17,8 +15,9 @@ from analyzer.tui.draw.code import beyond, code_block
 from analyzer.tui.draw.evidence import evidence
 from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.look.plain import clean, line
+from traces.patterns import Pattern
 
-_CODE = re.compile(r"`([^`]+)`")
+_CODE = Pattern(r"`([^`]+)`")
 
 
 # In a narrow list beside the share, which would make the finding graver; the detail says why.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from textual.content import Content
 
 from analyzer.tui.draw.code import code_block
 from analyzer.tui.draw.finding import heading, prose
+from traces.patterns import Pattern
 
 _FENCE = "```"
-_ITEM = re.compile(r"(?:[-*]|\d+[.)]) ")
+_ITEM = Pattern(r"(?:[-*]|\d+[.)]) ")
 
 
 def markdown(text: str, width: int, shift: int | None = None) -> Content:

@@ -5,7 +5,6 @@ A comprehension takes a third of the time of `map(attrgetter(...))`: the interpr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
@@ -13,6 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from traces.patterns import Pattern
 from traces.reader.columns.messages import messages
 from traces.reader.columns.numbers import floats, integers, small_integers
 from traces.reader.columns.symbols import Symbols
@@ -22,7 +22,7 @@ from traces.reader.names.vocabulary import Kind
 Int32Array = npt.NDArray[np.int32]
 _NO_ARGS = Args()
 # What a convolution's stride, padding and mask of gradients say, and whether attention is causal.
-_SHAPED_OP = re.compile(r"^aten::\w*(?:conv|attention)")
+_SHAPED_OP = Pattern(r"^aten::\w*(?:conv|attention)")
 
 
 class Tables(Protocol):

@@ -7,17 +7,14 @@ Layers that show the same work once more (planes of a collective, an analysis of
 
 from __future__ import annotations
 
-import re
-
+from traces.patterns import Pattern
 from traces.reader.events import Args, Event
 from traces.reader.names.vocabulary import Kind
 
 # Task types that compute: `AI_CORE`, `AI_CPU`, `MIX_AIC`, `KERNEL_AIVEC`, `FFTS_PLUS`, `DVPP`, `DSA`.
-_COMPUTES = re.compile(r"AI_|MIX|KERNEL|FFTS|DVPP|DSA|CUBE|VECTOR")
-_CALL = re.compile(
-    r"(?:Node@launch|AscendCL@(?:aclrt(?:Synchronize|Memcpy|Memset|Malloc|Free)\w*|aclmdl\w*Execute\w*))$"
-)
-_LAYER = re.compile(r"(?:AscendCL|Node|Model|Runtime|Hccl)@")
+_COMPUTES = Pattern(r"AI_|MIX|KERNEL|FFTS|DVPP|DSA|CUBE|VECTOR")
+_CALL = Pattern(r"(?:Node@launch|AscendCL@(?:aclrt(?:Synchronize|Memcpy|Memset|Malloc|Free)\w*|aclmdl\w*Execute\w*))$")
+_LAYER = Pattern(r"(?:AscendCL|Node|Model|Runtime|Hccl)@")
 # What CANN itself derives of the rest.
 _DERIVED = frozenset({"Computing", "Communication", "Communication(Not Overlapped)", "Free", "Iteration"})
 # Of a communication group, beside the streams of the device.

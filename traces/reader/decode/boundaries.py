@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator
+
+from traces.patterns import Pattern
 
 # Places tried before a block counts as damaged: each costs one decode up to the defect.
 CUTS_TRIED = 3
 # What stands between two events.
 GAP_BYTES = b", \t\r\n"
-_GAP = re.compile(rb"[\s,]*")
-_BOUNDARY = re.compile(rb"\}(?=\s*,\s*\{)")
+_GAP = Pattern(rb"[\s,]*")
+_BOUNDARY = Pattern(rb"\}(?=\s*,\s*\{)")
 # A real event holds some ten braces; where so many are between none, another way through them all is twenty times as fast.
 _BRACES_ONE_BY_ONE = 1_000
 

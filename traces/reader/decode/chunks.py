@@ -8,7 +8,6 @@ before and after the array is metadata.
 
 from __future__ import annotations
 
-import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic
@@ -16,6 +15,7 @@ from typing import Any, Generic
 import msgspec
 
 from traces.errors import UnreadableTraceError
+from traces.patterns import Pattern
 from traces.reader import limits
 from traces.reader.decode.boundaries import CUTS_TRIED, GAP_BYTES, boundaries, gap
 from traces.reader.input import sniff
@@ -26,8 +26,8 @@ from traces.reader.mend.repairs import Repairs
 from traces.reader.mend.salvage import Salvage
 from traces.reader.shape import FAILURES, Item, Shape
 
-_ARRAY = re.compile(rb'"traceEvents"\s*:\s*\[')
-_ARRAY_END = re.compile(rb'\]\s*(?=,\s*"|\}|\Z)')
+_ARRAY = Pattern(rb'"traceEvents"\s*:\s*\[')
+_ARRAY_END = Pattern(rb'\]\s*(?=,\s*"|\}|\Z)')
 _SPACE = b" \t\r\n"
 _NOTHING = _SPACE + b"\0" + BOM_UTF8
 # A second document shows its list of events within this distance, or is none.

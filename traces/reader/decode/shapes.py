@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from itertools import islice
 from typing import Any
 
 import msgspec
 
+from traces.patterns import Pattern
 from traces.reader.columns import by_category
 from traces.reader.decode.duplicate_keys import DoubledKeys
 from traces.reader.events import DECODER, EXACT_DECODER, Event, ExactEvent
@@ -19,7 +19,7 @@ from traces.reader.mend.repairs import Repairs
 from traces.reader.shape import Place
 
 # An absolute stamp of microseconds with a fraction: float64 would round it.
-_FINE_STAMP = re.compile(rb'"ts"\s*:\s*"?\d{13,}\.\d*[1-9]')
+_FINE_STAMP = Pattern(rb'"ts"\s*:\s*"?\d{13,}\.\d*[1-9]')
 # After that many misfits one in as many runs is a try: it costs no more than some percent.
 _MOST_NOT_TRIED = 32
 # Beyond 2**43 us a float64 no longer tells nanoseconds apart.

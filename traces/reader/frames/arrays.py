@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from traces.categories import from_codes
+from traces.patterns import Pattern
 from traces.reader.columns.growing import thrifty
 from traces.reader.columns.numbers import floats
 
@@ -19,7 +19,7 @@ Table = dict[str, npt.NDArray[Any]]
 # Names of nested templates reach some thousand characters; a finding that quotes a million is refused as one that nobody reads.
 _LONGEST = 8_000
 # A word is not cut in two: half a secret is not recognised as one.
-_CUT_AT_END, _CUT_AT_BEGINNING = re.compile(r"\S{1,200}\Z"), re.compile(r"\A\S{1,200}")
+_CUT_AT_END, _CUT_AT_BEGINNING = Pattern(r"\S{1,200}\Z"), Pattern(r"\A\S{1,200}")
 
 
 def nullable(table: Table, column: str) -> pd.api.extensions.ExtensionArray:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 import zlib
 from itertools import islice
 from pathlib import Path
 
+from traces.patterns import Pattern
 from traces.reader.input.sniff import GZIP, other_json
 
 # What the profiler writes before its first event fits, and unpacks in less than a millisecond.
@@ -15,7 +15,7 @@ _READ_BYTES, _UNPACKED_BYTES = 1 << 14, 1 << 16
 # A folder may hold a million files, and comparing names takes some microseconds each.
 _MOST_BESIDE = 2_000
 _MOST_OPENED = 5
-_OURS = re.compile(rb'"(?:traceEvents|schemaVersion|deviceProperties)"\s*:|"ph"\s*:\s*"')
+_OURS = Pattern(rb'"(?:traceEvents|schemaVersion|deviceProperties)"\s*:|"ph"\s*:\s*"')
 
 
 def looks_like_trace(path: Path) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from traces.errors import UnreadableTraceError
+from traces.patterns import Pattern
 
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
@@ -44,7 +43,7 @@ _MAGIC: tuple[tuple[bytes, tuple[str, str]], ...] = (
     (b"\x80\x05", _PICKLE),
 )
 
-_EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
+_EVENTS = Pattern(rb'"traceEvents"\s*:\s*\[')
 _XPLANE = (
     "an XPlane protobuf, as JAX and TensorFlow write",
     "open it with XProf or TensorBoard (`pip install xprof`); advisor reads traces of torch.profiler",
@@ -64,29 +63,29 @@ _ENDINGS: tuple[tuple[str, tuple[str, str]], ...] = (
 
 _PYTHON = ("Python's notation of a trace, not JSON", "write it with `json.dump`, not with `print` or `str`")
 # Keys of JSON that is no trace, near its beginning.
-_OTHER_JSON: tuple[tuple[re.Pattern[bytes], tuple[str, str]], ...] = (
-    (re.compile(rb"\A\{\s*'"), _PYTHON),
+_OTHER_JSON: tuple[tuple[Pattern[bytes], tuple[str, str]], ...] = (
+    (Pattern(rb"\A\{\s*'"), _PYTHON),
     (
-        re.compile(rb'\A\{[^{}\[\]]*"ph"\s*:'),
+        Pattern(rb'\A\{[^{}\[\]]*"ph"\s*:'),
         ("a list of events without brackets, as `jq -c .traceEvents[]` writes", "put them into one list: `jq -s .`"),
     ),
     (
-        re.compile(rb'"\$schema"\s*:\s*"https://www\.speedscope\.app'),
+        Pattern(rb'"\$schema"\s*:\s*"https://www\.speedscope\.app'),
         ("a speedscope profile", "open it at https://www.speedscope.app"),
     ),
     (
-        re.compile(rb'"nodes"\s*:\s*\['),
+        Pattern(rb'"nodes"\s*:\s*\['),
         (
             "an execution trace (ExecutionTraceObserver), which holds no times",
             "give the profiler's trace of the same run",
         ),
     ),
     (
-        re.compile(rb'"(?:message|error|detail)"\s*:'),
+        Pattern(rb'"(?:message|error|detail)"\s*:'),
         ("an error message of a server", "download the file again, signed in"),
     ),
     (
-        re.compile(rb'"(?:nodes|segments|device_traces)"\s*:'),
+        Pattern(rb'"(?:nodes|segments|device_traces)"\s*:'),
         ("a memory snapshot", "open it at https://pytorch.org/memory_viz"),
     ),
 )

@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
 
+from traces.patterns import Pattern
 from traces.reader.mend.nesting import event_starts
 
-_TOKEN = re.compile(
+_TOKEN = Pattern(
     rb'(?P<string>"(?:[^"\\]|\\.)*")'
     rb"|(?P<comma>,(?=\s*[}\]]))"
     rb"|(?P<word>[-+]?\b(?:NaN|nan|NAN|Infinity|infinity|inf|Inf|INF|None|undefined)\b(?:\([a-z]+\))?)"
@@ -22,11 +23,11 @@ _TOKEN = re.compile(
     rb"|(?P<true>\bTrue\b)|(?P<false>\bFalse\b)",
     re.DOTALL,
 )
-_BAD_STRING = re.compile(rb'[\x00-\x1f]|\\(?!["\\/bfnrtu])|\\u(?![0-9a-fA-F]{4})|\\u[dD][89a-fA-F]')
-_BAD_ESCAPE = re.compile(rb'\\\\|\\(?!["\\/bfnrtu])|\\u(?![0-9a-fA-F]{4})')
-_BACKSLASH = re.compile(rb'\\\\|\\"|\\')
-_CONTROL = re.compile(rb"[\x00-\x1f]")
-_SURROGATE = re.compile(
+_BAD_STRING = Pattern(rb'[\x00-\x1f]|\\(?!["\\/bfnrtu])|\\u(?![0-9a-fA-F]{4})|\\u[dD][89a-fA-F]')
+_BAD_ESCAPE = Pattern(rb'\\\\|\\(?!["\\/bfnrtu])|\\u(?![0-9a-fA-F]{4})')
+_BACKSLASH = Pattern(rb'\\\\|\\"|\\')
+_CONTROL = Pattern(rb"[\x00-\x1f]")
+_SURROGATE = Pattern(
     rb"(?P<pair>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
 

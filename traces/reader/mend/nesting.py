@@ -9,8 +9,10 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
+from traces.patterns import Pattern
+
 # A string that is still open ends with the text: a bracket inside it closes nothing.
-TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+TOKEN = Pattern(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 # Events of real traces hold some hundred; what goes on for longer is looked at in blocks: 1.5 us each would be 15 s of 9 MB.
 _TOKENS_ONE_BY_ONE = 512
 _FIRST_BLOCK_BYTES, _BLOCK_BYTES = 8 << 10, 256 << 10

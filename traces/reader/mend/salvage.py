@@ -15,6 +15,7 @@ from typing import Generic
 import msgspec
 
 from traces.errors import UnreadableTraceError
+from traces.patterns import Pattern
 from traces.reader import limits
 from traces.reader.mend.escapes import first_mended, mend
 from traces.reader.mend.nesting import closing_end
@@ -23,13 +24,13 @@ from traces.reader.mend.repairs import Repairs
 from traces.reader.shape import FAILURES, Item, Place, Shape
 
 _KEYS = rb'"(?:ph|name|cat|pid|tid|ts|dur|args|id)"\s*:'
-_EDGE = re.compile(rb"\}\s*,\s*(?=\{\s*" + _KEYS + rb")")
-_BEGINNING = re.compile(rb"\{\s*" + _KEYS)
-_GAP = re.compile(rb"[\s,]*")
-_OTHER = re.compile(rb'"(?:[^"\\]|\\.)*"(?!\s*:)|[-+\w.]+', re.DOTALL)
+_EDGE = Pattern(rb"\}\s*,\s*(?=\{\s*" + _KEYS + rb")")
+_BEGINNING = Pattern(rb"\{\s*" + _KEYS)
+_GAP = Pattern(rb"[\s,]*")
+_OTHER = Pattern(rb'"(?:[^"\\]|\\.)*"(?!\s*:)|[-+\w.]+', re.DOTALL)
 # Behind a bracket inside a lost event more events follow, behind that of the list none do.
-_AFTER_ARRAY = re.compile(rb"[\s}]*,\s*(?=\{)")
-_SECOND_DOCUMENT = re.compile(rb'"(?:traceEvents|schemaVersion|deviceProperties|distributedInfo)"\s*:')
+_AFTER_ARRAY = Pattern(rb"[\s}]*,\s*(?=\{)")
+_SECOND_DOCUMENT = Pattern(rb'"(?:traceEvents|schemaVersion|deviceProperties|distributedInfo)"\s*:')
 # Sound text is decoded in pieces of this size around a defect.
 _BATCH_BYTES = 64 << 10
 # An unescaped quote hides the next beginnings of events from the nesting; more than so many are not tried.

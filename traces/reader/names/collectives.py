@@ -8,11 +8,12 @@ as of a product fused with an exchange, leaves it open: `traces.reader.frames.ex
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+
+from traces.patterns import Pattern
 
 # What a kernel's name says of communication: nothing; it is communication, by its library or by a word that anybody may use; it is
 # work on the device alone, whatever range it was launched in; or it names both.
@@ -20,7 +21,7 @@ COLLECTIVE_WORDS = ("unsaid", "collective", "local", "worded", "either")
 
 # Libraries and namespaces that hold nothing but communication, from the start of the qualified name. Beside each stands where the
 # names come from: the repository, and the names themselves where profiles state them.
-_LIBRARIES = re.compile(
+_LIBRARIES = Pattern(
     # NVIDIA/nccl (ncclKernel_*, ncclDevKernel_*, ncclSymkDevKernel_*), ROCm/rccl with its MSCCL (rccl_main_kernel,
     # mscclKernel_Sum_*), and makers who keep the naming; Intel's oneCCL.
     r"[a-z]{1,3}ccl(?:[A-Z_]\w*)?[Kk]ernel|rccl|oneccl|xccl"
@@ -45,34 +46,34 @@ _LIBRARIES = re.compile(
 # (meta-pytorch/kraken one_shot_all_reduce_kernel, on_device_all_to_all_v_kernel, megatron.core _multimem_all_gather_kernel,
 # ByteDance-Seed/Triton-distributed all_to_all_kernel); nor have those of openucx/ucc, tl/cuda/kernels (allreduce_kernel),
 # perplexityai/pplx-garden (a2a_dispatch_send_kernel) and the examples of MSCCL++ (allgather0).
-_WORDS = re.compile(
+_WORDS = Pattern(
     r"(?:(?<![a-z])all|All|ALL)_?(?:[rR]educe|REDUCE|[gG]ather|GATHER|(?:[tT]o|TO|2)_?(?:[aA]ll|ALL))"
     r"|(?:(?<![a-z])r|R)educe_?[sS]catter|(?<![A-Za-z0-9])a2a(?![a-z0-9])|A2A(?=[A-Z_])"
 )
 # vllm::, sglang:: and aiter::cross_device_reduce_1stage, aiter::reduce_scatter_cross_device_store; multicast addresses, Lamport's
 # flags exist only between devices (torch's symmetric memory; TensorRT-LLM and FlashInfer).
-_BETWEEN = re.compile(
+_BETWEEN = Pattern(
     r"cross_device_(?:reduce|all_gather|store)|(?:multimem|mnnvl)_\w*(?:reduce|gather)|(?<![a-z])lamport|Lamport"
 )
 # Handles of libraries among the parameters, where the function has a plain name: openucx/ucc, ec/cuda (executor_kernel,
 # wait_kernel), and what is written on the device interfaces of NCCL and MSCCL++.
-_HANDLES = re.compile(r"\bucc_e[ce]\w*_|\bnccl(?:DevComm|Window)|\bmscclpp::\w*(?:Channel|Semaphore)")
+_HANDLES = Pattern(r"\bucc_e[ce]\w*_|\bnccl(?:DevComm|Window)|\bmscclpp::\w*(?:Channel|Semaphore)")
 # Reductions inside a block, or over its lanes, communicate with nobody; packing, permuting or indexing what is sent stays on the
 # device (LeetCUDA block_all_reduce_sum_f32_f32_kernel, torch fsdp::all_gather_copy_in).
 _UNIT = r"(?:block|warp|wave(?:front)?|thread|simd|sub_?group|cta|cluster|lane|quad)"
-_INSIDE = re.compile(
+_INSIDE = Pattern(
     rf"(?i){_UNIT}_?(?:all|reduce)|all_?reduce_?{_UNIT}(?![a-z])"
     r"|copy_(?:in|out)|permute|recat|segment|index|sparse|offset|metadata|sanitize|_(?:like|free)_"
 )
 # Fused with arithmetic it is not only communication, or not at all: the name does not tell which.
-_ARITHMETIC = re.compile(
+_ARITHMETIC = Pattern(
     r"(?i)ge(?:mm|mv)|matmul|(?<![a-z])b?mm(?![a-z])|attention|attn|(?<![a-z])conv|fprop|[wd]grad|soft_?max"
     r"|(?<![a-z])local(?![a-z])"
 )
 # Whatever the arguments say: torch's check of what is about to be sent runs inside the collective's own range (NanCheck.cu), and
 # so may torch's own kernels, libraries' primitives, and what Inductor compiled around a collective and named after it.
-_LOCAL = re.compile(r"(?:\w+::)*checkForNaN|at::|(?:at_cuda_detail::)?(?:cub|thrust)::|triton_[a-z]{2,4}_fused_")
-_MANGLED_PART = re.compile(r"L?(\d{1,4})")
+_LOCAL = Pattern(r"(?:\w+::)*checkForNaN|at::|(?:at_cuda_detail::)?(?:cub|thrust)::|triton_[a-z]{2,4}_fused_")
+_MANGLED_PART = Pattern(r"L?(\d{1,4})")
 
 
 # The reader asks for each name, and whoever reads what kernels are called asks again.
@@ -120,7 +121,7 @@ def may_exchange(name: str) -> bool:
 
 # Ops that communicate, as torch and engines that serve models register them: torch's exchanges over symmetric memory and functional
 # collectives, vLLM's and SGLang's all-reduce. Not torch's products fused with them (`symm_mem::fused_all_gather_matmul`).
-_OP = re.compile(
+_OP = Pattern(
     r"(?:nccl|gloo|mpi|ucc|xccl|hccl|rccl):|c10d::|record_param_comms|_?c10d_functional::|_dtensor::shard_dim_alltoall"
     r"|symm_mem::(?!\w*(?:matmul|mm\b))|_C_custom_ar::"
     r"|\w+::_?(?:\w+_)?(?:all_?reduce|all_?gather|reduce_?scatter|all_?to_?all)(?:_(?!\w*(?:matmul|mm|attention|norm))\w*)?$"

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from enum import IntEnum
 
+from traces.patterns import Pattern
+
 
 class Kind(IntEnum):
     """Which frame an event belongs to; SKIP for what no measurement needs (most flows, process metadata, unknown phases)."""
@@ -102,7 +104,7 @@ def event_kind(phase: object, category: object) -> Kind:
 
 
 # No more digits than 64 bits hold: no loop counts further.
-_STEP = re.compile(r"ProfilerStep#(\d{1,18})(?!\d)")
+_STEP = Pattern(r"ProfilerStep#(\d{1,18})(?!\d)")
 
 
 def step_number(name: str) -> int | None:
@@ -111,7 +113,7 @@ def step_number(name: str) -> int | None:
     return int(match.group(1)) if match else None
 
 
-_COLLECTIVE_RANGE = re.compile(r"(nccl|gloo|mpi|ucc|xccl|hccl|rccl):|c10d::|record_param_comms")
+_COLLECTIVE_RANGE = Pattern(r"(nccl|gloo|mpi|ucc|xccl|hccl|rccl):|c10d::|record_param_comms")
 
 
 def is_collective_range(name: str) -> bool:
@@ -119,7 +121,7 @@ def is_collective_range(name: str) -> bool:
     return _COLLECTIVE_RANGE.match(name) is not None
 
 
-_LOADER = re.compile(
+_LOADER = Pattern(
     r"enumerate\((?:DataLoader|DataPipe|IterDataPipe|MapDataPipe)\)#"
     r"|.*DataLoaderIter\.__next__"
     r"|\[pl\].*(?:fetch_next|dataloader_next|_next_data|\.(?:train|val|test|predict)_next)"
@@ -129,7 +131,7 @@ _LOADER = re.compile(
     r"|\w*data_?loader\.next)[\W\d_]*$",
     re.IGNORECASE,
 )
-_COMPILE = re.compile(
+_COMPILE = Pattern(
     r".*\(dynamo_timed\)\s*$|_compile\.compile_inner|fx_codegen_and_compile|.*\bcompile_fx\b|.*entire_frame_compile"
     # All of one compilation, what it clears up at its end included: 1 % more than the parts (torch 2.15).
     r"|dynamo$|entire_backward_compile$"
@@ -150,7 +152,7 @@ def annotation_kind(name: str) -> str:
 
 
 # torch 1.8-1.12 wrote these ranges with the category of operators; the compiler's have it still.
-_RANGES_AMONG_OPS = re.compile(
+_RANGES_AMONG_OPS = Pattern(
     r"dynamo$|entire_(?:frame|backward)_compile$"
     r"|ProfilerStep#|enumerate\((?:DataLoader|DataPipe)\)#|Optimizer\.(?:step|zero_grad)#|.*\(dynamo_timed\)\s*$|\[pl\]|##.*##$"
     # As `advisor collect --modules` marks calls.
@@ -171,7 +173,7 @@ def is_garbage_collection(name: str) -> bool:
 # Commands by which a queue of a device stands still until something else has happened: MTIA's command processor (event_wait),
 # Ascend's streams (EVENT_WAIT, Notify_Wait), nodes of CUDA graphs that record an event or call the host (EventRecord, HostNode).
 # What they last is waiting.
-_DEVICE_WAIT = re.compile(
+_DEVICE_WAIT = Pattern(
     r"(?:event|notify|signal|semaphore|stream)[ _]?wait(?:[ _]value)?|wait[ _](?:event|value|signal)"
     r"|EventRecord|HostNode(?:: .*)?",
     re.IGNORECASE,
@@ -183,7 +185,7 @@ def is_device_wait(name: str) -> bool:
     return _DEVICE_WAIT.fullmatch(name) is not None
 
 
-_BACKWARD_NODE = re.compile(r"autograd::engine::evaluate_function|torch::autograd::AccumulateGrad|\w+Backward\d*$")
+_BACKWARD_NODE = Pattern(r"autograd::engine::evaluate_function|torch::autograd::AccumulateGrad|\w+Backward\d*$")
 
 
 def is_backward_node(name: str) -> bool:
@@ -198,17 +200,17 @@ def accumulates_gradient(name: str) -> bool:
 
 # After the letters of the vendor (cuda, cu, hip, musa, cnrt, syn, aiu, ...) calls are named alike: of an accelerator that nobody
 # here has met a wait is a wait too. The two layers of Intel (ur, ze) have words of their own.
-_GRAPH_LAUNCH = re.compile(r"[a-z]+GraphLaunch|aclmdl\w*Execute")
-_LAUNCH = re.compile(
+_GRAPH_LAUNCH = Pattern(r"[a-z]+GraphLaunch|aclmdl\w*Execute")
+_LAUNCH = Pattern(
     r"[a-z]+(?:Ext|Module|ExtModule|HccModule)?Launch(?!HostFunc)\w*|ze\w*Launch\w*|(?:ur|pi)EnqueueKernelLaunch"
     r"|[lL]aunch(?:Kernel|Executable)?|cnInvokeKernel|runFunction"
 )
-_SYNC = re.compile(r"[A-Za-z]*[sS]ynchronize|(?:ur|pi)(?:QueueFinish|Events?Wait)|cnrt(?:QueueSync|SyncDevice)")
-_MEMCPY = re.compile(
+_SYNC = Pattern(r"[A-Za-z]*[sS]ynchronize|(?:ur|pi)(?:QueueFinish|Events?Wait)|cnrt(?:QueueSync|SyncDevice)")
+_MEMCPY = Pattern(
     r"[a-z]+Memcpy\w*|urEnqueueUSMMemcpy|urEnqueueMemBuffer(?:Read|Write|Copy)|zeCommandListAppendMemoryCopy"
 )
-_MEMSET = re.compile(r"[a-z]+Memset\w*|urEnqueueUSMFill|zeCommandListAppendMemoryFill")
-_ALLOCATOR = re.compile(
+_MEMSET = Pattern(r"[a-z]+Memset\w*|urEnqueueUSMFill|zeCommandListAppendMemoryFill")
+_ALLOCATOR = Pattern(
     r"[a-z]+(?:(?:Device|Host)?(?:Malloc|Free)\w*|HostAlloc|ExtMallocWithFlags|HostRegister|HostUnregister)$"
     r"|(?:cu|hip|mu)Mem(?:Create|Map|Unmap|Release|AddressReserve|AddressFree|Alloc\w*|Free\w*|SetAccess)$"
     r"|(?:ur|piext)USM(?:Device|Host|Shared)Alloc|(?:ur|piext)USMFree|zeMem(?:Alloc(?:Device|Host|Shared)|Free)"
@@ -232,7 +234,7 @@ def runtime_kind(name: str) -> str:
     return "other"
 
 
-_COUNTERS_OF = re.compile(r"GPU (\d{1,9}) Counters")
+_COUNTERS_OF = Pattern(r"GPU (\d{1,9}) Counters")
 
 
 def counted_device(process: str) -> int | None:
@@ -260,7 +262,7 @@ def copy_direction(name: str, category: str) -> str:
 
 
 # XPU's letters: M is memory that the driver did not allocate.
-_XPU_PAGEABLE = re.compile(r"memcpy (?:m2d|d2m)\b")
+_XPU_PAGEABLE = Pattern(r"memcpy (?:m2d|d2m)\b")
 
 
 def copy_host_memory(name: str) -> str:
@@ -272,7 +274,7 @@ def copy_host_memory(name: str) -> str:
 
 
 _SWALLOWED = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_PATH = re.compile(r"(?:[A-Za-z]:|.*\\|[\w.-]*[\b\f\n\r\t])[^<>]*\.py\b", re.DOTALL)
+_PATH = Pattern(r"(?:[A-Za-z]:|.*\\|[\w.-]*[\b\f\n\r\t])[^<>]*\.py\b", re.DOTALL)
 
 
 def restored_path(name: str) -> str:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 import mmap
-import re
 from pathlib import Path
 from typing import IO
 
 import msgspec
 
+from traces.patterns import Pattern
 from traces.reader.parallel.members import MAGIC, member_from
 
 # How an event begins, behind the one before it. Its arguments may hold the same; a text cannot, its quotes are escaped.
-CUT = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts)"\s*:)')
+CUT = Pattern(rb'\}\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts)"\s*:)')
 # A second process must gain more than it costs to begin it. Traces compress some twelve times.
 _LEAST_BYTES = 48 << 20
 _LEAST_PACKED_BYTES = 4 << 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,10 +16,11 @@ from analyzer.facts.steps.find import Steps
 from analyzer.spans.labels import is_any, matching
 from analyzer.units import share
 from traces.ordering import holds_start
+from traces.patterns import Pattern
 from traces.trace import Capability, Trace
 
 # Ops that put work on the device whenever they are called for it: in recorded traces none of over 10,000 lacks its launch.
-_LAUNCHING = re.compile(
+_LAUNCHING = Pattern(
     r"aten::(?:(?:add)?mm|(?:baddb|b)mm|(?:cudnn|miopen)_(?:convolution|convolution_transpose|batch_norm)(?:_backward)?"
     r"|convolution_backward|native_(?:batch|layer)_norm(?:_backward)?|threshold_backward"
     r"|_(?:flash|efficient)_attention_(?:forward|backward))$"
