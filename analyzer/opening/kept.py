@@ -89,7 +89,8 @@ def keep(path: Path, options: Options, analysis: Analysis, found: msgspec.Struct
 
 
 def _place(path: Path, options: Options, shape: type[msgspec.Struct]) -> Path | None:
-    if not options.cached:
+    # What all files of the package are like takes 10 ms to ask, as long as a small trace takes to decode.
+    if not options.cached or not folder.is_large(path):
         return None
     with suppress(OSError):
         # Of `rules` only the folder is asked for: to import it takes longer than all the rest.

@@ -47,23 +47,29 @@ def place(path: Path) -> Path:
     return folder() / f"{size:x}-{found.hexdigest()[:40]}{COLUMNS}"
 
 
+def is_large(path: Path) -> bool:
+    """Whether anything is kept of such a file."""
+    with suppress(OSError, ValueError):
+        return path.is_file() and path.stat().st_size >= LEAST_BYTES
+    return False
+
+
 def answer_of(path: Path, asked: str) -> Path | None:
-    """The file that keeps, or would keep, an answer that was made of a trace; None where no answer is kept of such a file.
+    """The file that keeps, or would keep, an answer that was made of a trace; None where there is no folder for it.
 
     Args:
         path: The trace.
         asked: Digest of everything that the answer depends on beside the trace.
     """
     with suppress(OSError, ValueError, RuntimeError):  # no home folder
-        if path.is_file() and path.stat().st_size >= LEAST_BYTES:
-            return place(path).with_suffix(f".{asked[:32]}{ANSWER}")
+        return place(path).with_suffix(f".{asked[:32]}{ANSWER}")
     return None
 
 
 def entry_of(path: Path) -> Path | None:
     """What may be kept of a file; None where nothing is."""
     with suppress(OSError, ValueError, RuntimeError):  # no home folder
-        if path.is_file() and path.stat().st_size >= LEAST_BYTES and is_own(entry := place(path)):
+        if is_large(path) and is_own(entry := place(path)):
             return entry
     return None
 
@@ -109,9 +115,10 @@ def state_of(root: Path) -> str:
     found = []
     for where, folders, files in os.walk(root):
         folders[:] = sorted(one for one in folders if one != "__pycache__")
+        below = os.path.relpath(where, root)
         for name in sorted(files):
             status = os.stat(os.path.join(where, name))
-            found.append(f"{os.path.relpath(where, root)}/{name} {status.st_size} {status.st_mtime_ns}")
+            found.append(f"{below}/{name} {status.st_size} {status.st_mtime_ns}")
     return "\n".join(found)
 
 
