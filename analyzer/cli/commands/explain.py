@@ -100,16 +100,27 @@ def command(ctx: click.Context, /, paths: tuple[Path | str, ...], **typed: Any) 
     planned = documents.plan(asked.stated, asked.targets, sources, briefly=asked.briefly(sys.stdout))
     for source in sources:
         settings.check_saved(source, given=asked.chooses)
+    # With a baseline the trace is read as one of several.
+    only = sources[0] if len(sources) == 1 and not urls and asked.baseline is None else None
+    on_screen = not asked.documented and asked.fail_on is None and wants_screen()
+    with alone.begun(only, strict=asked.strict, cached=not asked.no_cache, on_screen=on_screen) as ahead:
+        ctx.exit(_said(sources, urls, asked, planned, ahead))
+
+
+def _said(
+    sources: list[Path], urls: list[str], asked: Asked, planned: tuple[Document, ...], ahead: Ahead | None
+) -> int:
+    """Read the configuration, and show or write what is asked; the exit code."""
     config = settings.configured(asked.config_file, isolated=asked.isolated)
     request = _request(asked, planned, config.fail_on)
     if asked.baseline is not None:
         against.check(asked.baseline, sources, planned)
     options = asked.options(config)
     if request.on_screen and not urls:
-        code = _show(sources, options, asked, config.path)
+        code = _show(sources, options, asked, config.path, ahead)
         if code is not None:
-            ctx.exit(code)
-    ctx.exit(_answer(sources, urls, options, request, asked.engines))
+            return code
+    return _answer(sources, urls, options, request, asked.engines, ahead)
 
 
 def _request(asked: Asked, planned: tuple[Document, ...], fail_on: str | None) -> Request:
@@ -130,25 +141,27 @@ def _sources(near: list[Path], urls: list[str], *, browsing: bool) -> list[Path]
     return (several.newest(Path.cwd()) if browsing else []) or several.sources(near)
 
 
-def _answer(sources: list[Path], urls: list[str], options: Options, request: Request, engine: Engines) -> int:
+def _answer(
+    sources: list[Path], urls: list[str], options: Options, request: Request, engine: Engines, ahead: Ahead | None
+) -> int:
     """Print and write the answer to one trace, or to several; the exit code says what it means."""
     from analyzer.ranks.files import looks_like_summary
 
     if not urls and len(sources) == 1 and request.baseline is None and not looks_like_summary(sources[0]):
-        return _report(sources[0], options, request)
+        return _report(sources[0], options, request, ahead)
     return _report_several([*sources, *urls], options, request, engine)
 
 
-def _show(paths: list[Path], options: Options, asked: Asked, config: Path | None) -> int | None:
+def _show(paths: list[Path], options: Options, asked: Asked, config: Path | None, ahead: Ahead | None) -> int | None:
     """Open the terminal UI: on one trace, on all ranks of one job, or on the one of several that is picked.
 
     Returns:
         None where it cannot be loaded; then text is printed.
     """
+    if len(paths) > 1 or ahead is not None:
+        return _open(paths, options, asked, config, ahead)
     from traces.reader.parallel.ahead import decoding_ahead
 
-    if len(paths) > 1:
-        return _open(paths, options, asked, config)
     # It is decoded while the interface is imported, whose first screen comes before the trace.
     with decoding_ahead(paths[0], strict=options.strict, spared_cores=1, cached=options.cached) as ahead:
         return _open(paths, options, asked, config, ahead)
@@ -174,10 +187,11 @@ def _open(
     return 0 if path is None else run([path], options, asked.baseline, config=config)
 
 
-def _report(path: Path, options: Options, request: Request) -> int:
+def _report(path: Path, options: Options, request: Request, ahead: Ahead | None) -> int:
     """Analyse, write the reports, and say with the exit code what it means."""
     # A page draws more of a step than the document holds.
-    explained = alone.explained(path, options, measured=any(one.form == "html" for one in request.documents))
+    measured = any(one.form == "html" for one in request.documents)
+    explained = alone.explained(path, options, measured=measured, ahead=ahead)
     if options.deep:
         from analyzer.hta.deepen import concerned
 

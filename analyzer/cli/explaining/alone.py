@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,23 +14,48 @@ from traces.uncollected import uncollected
 if TYPE_CHECKING:
     from analyzer.explain import Options
     from analyzer.explained import Explained
+    from traces.reader.parallel.ahead import Ahead
 
 
-def explained(path: Path, options: Options, *, measured: bool) -> Explained:
+@contextmanager
+def begun(path: Path | None, *, strict: bool, cached: bool, on_screen: bool) -> Iterator[Ahead | None]:
+    """Begins to decode a trace before the configuration is read: rules that it or the call names are looked up with all imports.
+
+    Args:
+        path: The only thing that is read; None where several are, or none.
+        strict: As for `traces.reader.read.read`.
+        cached: Whether what was kept of the trace may be used.
+        on_screen: Whether the terminal UI may answer, which needs a core for itself.
+
+    Yields:
+        What is being decoded; None where nothing is, or something was kept of it: then little may be left to decode.
+    """
+    from traces.reader.cache.folder import is_anything_of
+    from traces.reader.parallel.ahead import decoding_ahead
+
+    if path is None or (cached and is_anything_of(path)):
+        yield None
+        return
+    if not on_screen:
+        share_one_heap()
+    with decoding_ahead(path, strict=strict, spared_cores=int(on_screen), cached=cached) as ahead:
+        yield ahead
+
+
+def explained(path: Path, options: Options, *, measured: bool, ahead: Ahead | None = None) -> Explained:
     """The answer to what lies at a path.
 
     Args:
         path: A trace, or a report that was written before.
         options: What to run on a trace.
         measured: Whether the measurements are needed too: of an answer that was kept there are none.
+        ahead: Where decoding it has begun.
 
     Raises:
         UnreadableTraceError: What lies there is neither report nor trace, or is damaged.
         UsageError: The steps asked for are not in the trace.
     """
-    from traces.reader.parallel.ahead import decoding_ahead
-
-    if not measured and options.cached:
+    if ahead is None and not measured and options.cached:
         from analyzer.analysis import Analysis
         from analyzer.explained import Explained
         from analyzer.opening import kept
@@ -36,12 +63,20 @@ def explained(path: Path, options: Options, *, measured: bool) -> Explained:
         answer = kept.load(path, options, Analysis)
         if answer is not None:
             return Explained(answer)
-    share_one_heap()
-    with (
-        decoding_ahead(path, strict=options.strict, cached=options.cached) as ahead,
-        ProgressLine() as progress,
-        uncollected(),
-    ):
+    with _begun_now(path, options, ahead) as decoding, ProgressLine() as progress, uncollected():
         from analyzer.opening import open_paths
 
-        return open_paths([path], options, progress, ahead).first
+        return open_paths([path], options, progress, decoding).first
+
+
+@contextmanager
+def _begun_now(path: Path, options: Options, ahead: Ahead | None) -> Iterator[Ahead]:
+    """What has begun, or begins now."""
+    from traces.reader.parallel.ahead import decoding_ahead
+
+    if ahead is not None:
+        yield ahead
+        return
+    share_one_heap()
+    with decoding_ahead(path, strict=options.strict, cached=options.cached) as now:
+        yield now

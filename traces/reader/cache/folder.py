@@ -66,6 +66,15 @@ def answer_of(path: Path, asked: str) -> Path | None:
     return None
 
 
+def is_anything_of(path: Path) -> bool:
+    """Whether columns or answers are kept of a file, of this version of the reader."""
+    with suppress(OSError, ValueError, RuntimeError):  # no home folder
+        if is_large(path):
+            stem = place(path).stem
+            return any(entry.name.startswith(f"{stem}.") for entry in entries())
+    return False
+
+
 def entry_of(path: Path) -> Path | None:
     """What may be kept of a file; None where nothing is."""
     with suppress(OSError, ValueError, RuntimeError):  # no home folder
