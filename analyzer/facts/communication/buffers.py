@@ -13,6 +13,7 @@ import numpy as np
 from analyzer.facts.host.section import HostFacts
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any, matching
+from traces.ordering import outer_first
 from traces.trace import Trace
 
 _FORWARD = "DistributedDataParallel.forward"
@@ -35,7 +36,7 @@ def buffer_broadcasts(trace: Trace, host: HostFacts) -> IntervalSet:
         return EMPTY
     start, end = ops["start_ns"].to_numpy()[mine], ops["end_ns"].to_numpy()[mine]
     model = ~matching(ops["name"], re.compile(_EXCHANGE).match)[mine]
-    order = np.lexsort((-end, start))
+    order = outer_first(start, end)
     start, end, model = start[order], np.maximum.accumulate(end[order]), model[order]
     outermost = start >= np.concatenate([[np.iinfo(np.int64).min], end[:-1]])
     others = start[outermost & model]

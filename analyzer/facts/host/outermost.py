@@ -7,6 +7,7 @@ import numpy as np
 
 from analyzer.spans.arrays import Int64Array, RowArray, narrow
 from analyzer.spans.labels import in_one_vocabulary, is_any
+from traces.ordering import outer_first
 from traces.trace import Trace
 
 # Ranges that torch itself opens: their names say more than those of the ops inside.
@@ -50,7 +51,7 @@ def outermost(trace: Trace, thread: int | None) -> Outermost:
         np.concatenate([frame[name].to_numpy()[mask] for frame, mask in zip(frames, mine, strict=True)])
         for name in ("start_ns", "end_ns")
     )
-    order = np.lexsort((-end, start))
+    order = outer_first(start, end)
     start, end = start[order], end[order]
     latest = np.maximum.accumulate(end)
     alone = start >= np.append(np.iinfo(np.int64).min, latest[:-1])[: len(start)]

@@ -17,6 +17,7 @@ from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any
 from traces.fixed_frame import FixedFrame
+from traces.ordering import outer_first
 from traces.reader.columns.growing import thrifty
 from traces.trace import Trace
 
@@ -191,7 +192,7 @@ class HostActivity:
     def _find_uncalling(self, thread: int) -> IntervalSet:
         ops, mine = self._trace.ops, self._rows["ops"].get(thread, _NO_ROWS)
         start, end = ops["start_ns"].to_numpy()[mine], ops["end_ns"].to_numpy()[mine]
-        order = np.lexsort((-end, start))
+        order = outer_first(start, end)
         start, end = start[order], end[order]
         outermost = np.ones(len(start), dtype=bool)
         outermost[1:] = start[1:] >= np.maximum.accumulate(end)[:-1]

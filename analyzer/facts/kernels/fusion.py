@@ -128,10 +128,12 @@ def _shortest(joined: BoolArray, dur_ns: Int64Array) -> Int64Array:
     if not joined.any():
         return np.empty(0, dtype=np.int64)
     run = np.concatenate([[0], np.cumsum(~joined)])
-    by_length = np.lexsort((dur_ns, run))
-    first = np.flatnonzero(np.diff(run[by_length], prepend=-1))
-    several = np.diff(np.append(first, len(run))) > 1
-    found: Int64Array = by_length[first[several]]
+    first = np.flatnonzero(np.diff(run, prepend=-1))
+    size = np.diff(np.append(first, len(run)))
+    least = np.minimum.reduceat(dur_ns, first)
+    # Of equally short ones the first.
+    short = np.flatnonzero(dur_ns == np.repeat(least, size))
+    found: Int64Array = short[np.flatnonzero(np.diff(run[short], prepend=-1))][size > 1]
     return found
 
 

@@ -19,6 +19,7 @@ from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of
 from analyzer.spans.nesting import own_ns
+from traces.ordering import in_order
 
 # What is more by half is no noise of a long op.
 _MORE = 1.5
@@ -106,10 +107,10 @@ def at_their_place(steps: Steps, frame: pd.DataFrame, rows: Int64Array, taken_ns
     start = frame["start_ns"].to_numpy()[rows]
     step, name = steps.of_host(start), codes_of(frame["name"])[rows].astype(np.int64)
     # By name and how many of that name come before it in its step, then by how long it takes.
-    order = np.lexsort((start, step, name))
+    order = in_order(start, step, name)
     place = np.empty_like(name)
     place[order] = _count_along(name[order], step[order])
-    order = np.lexsort((taken_ns, place, name))
+    order = in_order(taken_ns, place, name)
     same = _runs(name[order], place[order])
     size = np.bincount(same)
     first = np.cumsum(size) - size
