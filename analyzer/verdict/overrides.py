@@ -7,9 +7,9 @@ from collections.abc import Callable
 from analyzer.analysis import BoundBy, Verdict
 from analyzer.facts import Facts
 from analyzer.facts.device.launches import BLOCKING_RATIO
-from analyzer.facts.host.dispatch_owner import dispatch_owner
+from analyzer.facts.host.dispatch_owner import OwningOp, dispatch_owner
 from analyzer.spans.intervals import IntervalSet
-from analyzer.units import duration, share
+from analyzer.units import duration, listed, share
 from analyzer.verdict.border import at_the_border
 from analyzer.verdict.case import Case
 from analyzer.verdict.in_gloo import in_gloo
@@ -192,21 +192,31 @@ def _after_reads(case: Case) -> Verdict | None:
 
 
 def _one_op(case: Case) -> Verdict | None:
-    """The op that most of the dispatching is."""
+    """The op that most of the dispatching is, or the few."""
     if case.found.bound_by != "launch":
         return None
     owner = dispatch_owner(case.facts.trace, case.facts.device, case.facts.host.ops, _dispatch(case.facts))
     if owner is None:
         return None
-    inside = f"{share(owner.part)} of that inside `{owner.name}`"
+    inside = _divided(owner.ops)
     if owner.works:
         text = (
             f"Held up on the host: for {share(case.found.ratio)} of the step the device idles while the host is at work for it, "
-            f"{inside}, {duration(owner.each_ns)} a call."
+            f"{inside}."
         )
         return case.says("launch", text)
     head, semicolon, rest = case.found.text.removesuffix(".").partition(";")
     return case.says("launch", f"{head}, {inside}{semicolon}{rest}.")
+
+
+def _divided(ops: tuple[OwningOp, ...]) -> str:
+    """How much of the time lies in each op, and how long a call takes of one that works on the host."""
+    return listed(
+        [
+            f"{share(op.part)} of that inside `{op.name}`{f', {duration(op.each_ns)} a call' if op.works else ''}"
+            for op in ops
+        ]
+    )
 
 
 def _after_waits(case: Case) -> Verdict | None:
@@ -239,8 +249,7 @@ def _held_up(case: Case) -> Verdict | None:
         return None
     owner = dispatch_owner(case.facts.trace, case.facts.device, case.facts.host.ops, _dispatch(case.facts))
     if owner is not None and owner.works:
-        inside = f"{share(owner.part)} of that inside `{owner.name}`, {duration(owner.each_ns)} a call"
-        at_work = f"is at work for it, {inside}"
+        at_work = f"is at work for it, {_divided(owner.at_work)}"
     elif totals.get("optimizer", 0) > part * total / 2:
         at_work = "runs the optimizer"
     else:

@@ -78,7 +78,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
-from analyzer.units import count, duration, share
+from analyzer.units import count, duration, listed, share
 from rules.changes import CUDA_GRAPHS, capture_by_hand, capture_with_collectives, replay_as_graph
 from traces.trace import Capability
 
@@ -227,11 +227,12 @@ def _unsaid(facts: Facts, found: Repetition) -> str:
 
 
 def _own_work(facts: Facts, claims: IntervalSet) -> str:
-    """The op that works on the host for most of the time, where there is one: a replay would leave it out."""
+    """The ops that work on the host for most of the time, where there are any: a replay would leave them out."""
     owner = facts.host.dispatch_owner(claims)
     if owner is None or not owner.works:
         return ""
-    return f"the host works inside `{owner.name}` for {share(owner.part)} of the idle time, which no graph can hold"
+    inside = listed([f"`{op.name}` for {share(op.part)}" for op in owner.at_work])
+    return f"the host works inside {inside} of the idle time, which no graph can hold"
 
 
 def _updating(facts: Facts, claims: IntervalSet) -> str:

@@ -56,7 +56,7 @@ from analyzer.facts import Facts
 from analyzer.facts.time.device_waits import WORDS
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, Severity, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import duration, share
+from analyzer.units import duration, listed, share
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -135,7 +135,8 @@ def _largest(facts: Facts, cause: str) -> tuple[str, str | None, int]:
         words = _waiting(facts)
     if cause in ("framework", "launch"):
         owner = facts.host.dispatch_owner(owned)
-        words = f"the host is at work inside `{owner.name}`" if owner is not None and owner.works else words
+        if owner is not None and owner.works:
+            words = f"the host is at work inside {listed([f'`{op.name}`' for op in owner.at_work])}"
     if cause == "optimizer":
         code = _of_optimizer(facts)
     return words, code, owned.total_ns

@@ -15,8 +15,9 @@ most of the idle time, waiting for data aside, belongs to dispatch (causes `laun
 own; it does not keep it empty. The saving is the idle time of `launch`, `framework` and `optimizer`, and what launched work takes
 to start, as fewer launches start less often; without start-up calls (PG002) and without what more specific rules claim where they
 fire: optimizers (OP001, OP002, OP003, OP005), gloo or DDP's search (CO006), loops (PY002, PY003, PY006) and pauses (ID003, ID005,
-PY004). Where more than half of it lies inside one op, the op is named; where its calls take a millisecond or more each, and for
-each launch in them, it is its own work on the host, and the advice is about that. Such an op is told also where kernels are
+PY004). Where more than half of it lies inside one op, the op is named, and so is another that holds at least half as much;
+where its calls take a millisecond or more each, and for each launch in them, it is its own work on the host, and the advice is
+about that, beside advice about launches where another op makes them. Such an op is told also where kernels are
 queued after it, or too few are launched to tell, from the same idle share on: the saving is then the idle time inside its calls.
 Kernels that seem to start before their launch show by how much the clocks differ; where that is little beside the gaps, it is
 added to the lead; where it is not, only an op is told whose calls are ten times as long. Where kernels are queued in the median,
@@ -76,8 +77,10 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.device.launches import BLOCKING_RATIO
+from analyzer.facts.host.dispatch_owner import DispatchOwner
 from analyzer.facts.time.launch_bound import IDLE_RATIO, LEAD_NS, LEAD_ROCM_NS
 from analyzer.finding import (
+    Advice,
     Confidence,
     Finding,
     Outcome,
@@ -88,10 +91,10 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
-from analyzer.units import count, duration, share
+from analyzer.units import count, duration, listed, share
 from rules.idle import after_waits
 from rules.idle.advice import feed_faster
-from rules.idle.launching import after_launch, calls, evidence, owned, skew, within
+from rules.idle.launching import after_launch, at_work, evidence, owned, skew, within
 from rules.idle.own_work import own_work
 from traces.trace import Capability
 
@@ -160,9 +163,7 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
             behind=facts.sync.behind(facts.host.dispatching),
             basis="device-idle time in launch calls, on the way to one, and until the work starts",
         ),
-        fix=own_work(facts, owner)
-        if owner is not None and owner.works
-        else (*after_waits.wait_later(facts, claims), *feed_faster(facts)),
+        fix=_fixes(facts, owner, claims),
         verify="Record again: the median launch lead should exceed 100 us, and the GPU's idle share fall below 10 %.",
         steps_seen=facts.steps.count,
         evidence=evidence(facts),
@@ -175,31 +176,42 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
     )
 
 
+def _fixes(facts: Facts, owner: DispatchOwner | None, claims: IntervalSet) -> tuple[Advice, ...]:
+    """What fits each op that is named: launches made faster, work of its own taken away, that first which holds more."""
+    of_ops = own_work(facts, owner.at_work) if owner is not None else ()
+    if owner is not None and owner.works and not owner.dispatches:
+        return of_ops
+    faster = (*after_waits.wait_later(facts, claims), *feed_faster(facts))
+    return (*of_ops, *faster) if owner is not None and owner.works else (*faster, *of_ops)
+
+
 def _held_up(facts: Facts, limits: Limits, claimed: IntervalSet) -> Finding | None:
-    """One op whose own work keeps the device waiting, where launches do not: a queue that is filled later says nothing of it."""
+    """Ops whose own work keeps the device waiting, where launches do not: a queue that is filled later says nothing of it."""
     idle = _claims(facts) - claimed
     owner = facts.host.dispatch_owner(idle)
     if owner is None or not owner.works:
         return None
-    if facts.time.clocks_apart and owner.each_ns < _FAR_BEYOND * facts.time.skew_ns:
-        return None
-    claims = idle & owner.spans
+    apart_ns = _FAR_BEYOND * facts.time.skew_ns if facts.time.clocks_apart else 0
+    ops = [op for op in owner.at_work if op.each_ns >= apart_ns]
+    spans = IntervalSet.union(op.spans for op in ops)
+    claims = idle & spans
     ratio = facts.steps.ratio(claims.total_ns)
-    if ratio < limits["min_idle_ratio"]:
+    if not ops or ratio < limits["min_idle_ratio"]:
         return None
+    names = listed([f"`{op.name}`" for op in ops])
     return Finding(
         why=(
             f"The GPU idles {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} ({share(ratio)}) while the "
-            f"host is at work inside `{owner.name}`, {calls(facts, owner)}: its own work on the host, not launching."
+            f"host is at work {at_work(facts, ops)}, not launching."
             f"{within(facts, claims)}"
         ),
         saving=Saving(
             claims=claims,
-            behind=facts.sync.behind(owner.spans),
-            basis=f"device-idle time inside the calls of `{owner.name}`",
+            behind=facts.sync.behind(spans),
+            basis=f"device-idle time inside the calls of {names}",
         ),
-        fix=own_work(facts, owner),
-        verify=f"Record again: `{owner.name}` should take less time, and the GPU's idle share should fall with it.",
+        fix=own_work(facts, ops),
+        verify=f"Record again: {names} should take less time, and the GPU's idle share should fall with it.",
         steps_seen=facts.steps.count_with(claims),
     )
 
@@ -228,7 +240,7 @@ def _in_part(facts: Facts, limits: Limits, claimed: IntervalSet) -> Finding | No
             behind=facts.sync.behind(facts.host.dispatching),
             basis="device-idle time before kernels that start as soon as they are launched",
         ),
-        fix=(*after_waits.wait_later(facts, claims), *feed_faster(facts)),
+        fix=_fixes(facts, owner, claims),
         verify="Record again: the GPU's idle share should fall.",
         steps_seen=facts.steps.count_with(claims),
         confidence=Confidence.MEDIUM,

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from analyzer.facts import Facts
-from analyzer.facts.host.dispatch_owner import DispatchOwner
+from analyzer.facts.host.dispatch_owner import DispatchOwner, OwningOp
 from analyzer.finding import Bar, Bars, Column, Table
 from analyzer.spans.intervals import IntervalSet
-from analyzer.units import count, duration, share
+from analyzer.units import count, duration, listed, share
 from rules.python import called
 
 
-def calls(facts: Facts, owner: DispatchOwner) -> str:
+def at_work(facts: Facts, ops: Sequence[OwningOp]) -> str:
+    """In which ops the host is at work, how often and how long each."""
+    whose = "its own work" if len(ops) == 1 else "their own work"
+    return f"{listed([f'inside `{op.name}`, {_calls(facts, op)}' for op in ops])}: {whose} on the host"
+
+
+def _calls(facts: Facts, op: OwningOp) -> str:
     """How often an op is called, and how long a call takes."""
-    others = f", the first of {owner.calls + owner.others:,}" if owner.building else ""
-    return f"{_how_often(facts, owner)} of {duration(owner.each_ns)}{others}"
+    others = f", the first of {op.calls + op.others:,}" if op.building else ""
+    return f"{_how_often(facts, op)} of {duration(op.each_ns)}{others}"
 
 
-def _how_often(facts: Facts, owner: DispatchOwner) -> str:
-    return f"{count(max(round(facts.steps.per_step(owner.calls)), 1), 'call')} {facts.steps.a_unit}"
+def _how_often(facts: Facts, op: OwningOp) -> str:
+    return f"{count(max(round(facts.steps.per_step(op.calls)), 1), 'call')} {facts.steps.a_unit}"
 
 
 def after_launch(lead_ns: int | None) -> str:
@@ -26,14 +34,14 @@ def after_launch(lead_ns: int | None) -> str:
 
 
 def owned(facts: Facts, owner: DispatchOwner | None) -> str:
-    """Which op the time belongs to, where it belongs to one."""
-    if owner is None:
-        return ""
-    told = f" {share(owner.part)} of that time lies inside `{owner.name}`"
+    """Which op the time belongs to, or how a few divide it, a sentence for each."""
+    return "".join(_owned(facts, op) for op in owner.ops) if owner is not None else ""
+
+
+def _owned(facts: Facts, op: OwningOp) -> str:
+    told = f" {share(op.part)} of that time lies inside `{op.name}`"
     return (
-        f"{told}, {calls(facts, owner)}: its own work on the host."
-        if owner.works
-        else f"{told}, {_how_often(facts, owner)}."
+        f"{told}, {_calls(facts, op)}: its own work on the host." if op.works else f"{told}, {_how_often(facts, op)}."
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from analyzer.facts import Facts
-from analyzer.facts.host.dispatch_owner import DispatchOwner
+from analyzer.facts.host.dispatch_owner import OwningOp
 from analyzer.facts.kernels.precision import CONV_OP
 from analyzer.facts.model.compiled import CHECKS
 from analyzer.finding import Advice
-from analyzer.units import count, duration
+from analyzer.units import count, duration, listed
 from rules.guards import FEWER_GUARDS
 from traces.patterns import Pattern
 
@@ -23,7 +25,6 @@ _CASTS = (
     "A tensor on the host is copied there, as a cast or another layout does: send it as it is, and do that on the device. Where it "
     "is neither, the copy can go."
 )
-_JOINT = "` and `"
 
 _FAST = Advice(
     "shell",
@@ -40,42 +41,68 @@ _SIZES = Advice(
 )
 
 
-def own_work(facts: Facts, owner: DispatchOwner) -> tuple[Advice, ...]:
-    """What to do about ops that work on the host while the device idles.
+def own_work(facts: Facts, ops: Sequence[OwningOp]) -> tuple[Advice, ...]:
+    """What to do about ops that work on the host while the device idles: of each kind what fits it.
 
     Args:
         facts: The measurements.
-        owner: The op, or the few.
+        ops: The ops, the largest first.
     """
-    if owner.building:
-        return (_warmed_up(owner),)
-    names = owner.name.split(_JOINT)
-    each = f"Each call keeps the host for {duration(owner.each_ns)}: a larger batch or a graph does not end it."
-    if all(CHECKS.search(name) for name in names):
+    of_kind: dict[str, list[OwningOp]] = {}
+    for op in ops:
+        of_kind.setdefault(_kind(op), []).append(op)
+    return tuple(advice for kind, those in of_kind.items() for advice in _advised(facts, kind, those))
+
+
+def _kind(op: OwningOp) -> str:
+    """What an op works on."""
+    if op.building:
+        return "built once"
+    if CHECKS.search(op.name):
+        return "guards"
+    if _OF_LIBRARY.match(op.name) or CONV_OP.search(op.name):
+        return "convolutions"
+    return "copies" if _COPIES.match(op.name) else "other"
+
+
+def _advised(facts: Facts, kind: str, ops: Sequence[OwningOp]) -> tuple[Advice, ...]:
+    """What to do about ops of one kind."""
+    if kind == "built once":
+        return tuple(_warmed_up(op) for op in ops)
+    if kind == "guards":
         return FEWER_GUARDS
-    if all(_OF_LIBRARY.match(name) or CONV_OP.search(name) for name in names):
-        return _prepared(facts, each)
-    there = (Advice("diff", _CAST_THERE, _CASTS),) if all(_COPIES.match(name) for name in names) else ()
+    if kind == "convolutions":
+        return _prepared(facts, _kept(ops))
+    there = (Advice("diff", _CAST_THERE, _CASTS),) if kind == "copies" else ()
     lines = " Record with `with_stack=True` to see the line that calls it." if not facts.recording.has_stacks else ""
     return (
         *there,
         Advice(
             "text",
-            f"Take the work of `{owner.name}` off the path to the next kernel: on tensors that lie on the GPU, less often, or "
+            f"Take the work of {listed([f'`{op.name}`' for op in ops])} off the path to the next kernel: on tensors that lie on "
+            "the GPU, less often, or "
             f"{'for the next input while the GPU works on this one' if facts.model.infers else 'in the workers of the loader'}.",
-            f"{each}{lines}",
+            f"{_kept(ops)}{lines}",
         ),
     )
 
 
-def _warmed_up(owner: DispatchOwner) -> Advice:
-    takes = "takes" if owner.calls == 1 else "take"
+def _kept(ops: Sequence[OwningOp]) -> str:
+    """For how long each call keeps the host."""
+    if len(ops) == 1:
+        return f"Each call keeps the host for {duration(ops[0].each_ns)}: a larger batch or a graph does not end it."
+    each = listed([f"of `{op.name}` for {duration(op.each_ns)}" for op in ops])
+    return f"Each call keeps the host, one {each}: a larger batch or a graph does not end it."
+
+
+def _warmed_up(op: OwningOp) -> Advice:
+    takes = "takes" if op.calls == 1 else "take"
     return Advice(
         "text",
         "Run the program a few times, with all shapes that will come, before it serves, is timed or recorded "
         "(`schedule(warmup=...)`).",
-        f"The first {count(owner.calls, 'call')} of `{owner.name}` {takes} {duration(owner.each_ns)} each, the "
-        f"{owner.others:,} others next to nothing: something is built, compiled or chosen there, and kept.",
+        f"The first {count(op.calls, 'call')} of `{op.name}` {takes} {duration(op.each_ns)} each, the "
+        f"{op.others:,} others next to nothing: something is built, compiled or chosen there, and kept.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The op that owns idle time of the device, or the few that work on the host: eager dispatch is spread over many ops."""
+"""The op that owns idle time of the device, or the few that share it: eager dispatch is spread over many ops."""
 
 from __future__ import annotations
 
@@ -27,21 +27,22 @@ _FIRST_PART = 0.25
 _MANY_CALLS = 20
 _MANY_TIMES = 10
 _GOOD_PART = 0.1
+# What owns half as much as the largest is no small matter beside it: to name the largest alone would hide it.
+_PEER_PART = 0.5
 
 
-class DispatchOwner(msgspec.Struct, frozen=True):
-    """One op in which most of some idle time lies, or a few that work on the host for most of it.
+class OwningOp(msgspec.Struct, frozen=True):
+    """One op in which a good part of some idle time lies.
 
     Args:
-        name: Of the op; of several, with "` and `" between them, as a sentence puts names between backticks.
+        name: Of the op.
         time_ns: How much of the idle time lies in its calls, outside the ops that they call.
         part: The same as a share of the idle time, 0..1.
         calls: In how many calls it lies.
         launches: Launches that begin in those calls: their time is dispatch, however long the op that makes them is.
         spans: Those calls.
         building: Whether they are the first of many calls, and the others take next to nothing: what is built once, for each
-            shape or
-            at all.
+            shape or at all.
         others: How many calls the others are.
     """
 
@@ -66,6 +67,31 @@ class DispatchOwner(msgspec.Struct, frozen=True):
         return self.time_ns // max(self.calls, self.launches) >= least
 
 
+class DispatchOwner(msgspec.Struct, frozen=True):
+    """The few ops in which most of some idle time lies, the largest first: all that own about as much, and all that work.
+
+    Args:
+        ops: The ops, not empty.
+    """
+
+    ops: tuple[OwningOp, ...]
+
+    @property
+    def at_work(self) -> tuple[OwningOp, ...]:
+        """Those that work on the host."""
+        return tuple(op for op in self.ops if op.works)
+
+    @property
+    def works(self) -> bool:
+        """Whether those that work on the host own more than half of the time by themselves."""
+        return sum(op.part for op in self.at_work) > _OWNING_PART
+
+    @property
+    def dispatches(self) -> bool:
+        """Whether one of them is on the way to its launches, which fewer of these, or a graph, would shorten."""
+        return len(self.at_work) < len(self.ops)
+
+
 def _at_first(mine: BoolArray, dur_ns: Int64Array) -> bool:
     """Whether the calls that the device waits in lie in the first part of all, and take many times as long as the others.
 
@@ -88,40 +114,62 @@ def dispatch_owner(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: Int
         op_tree: Which op encloses which.
         idle: Time in which the device idles.
     """
-    ops = trace.ops
-    if not idle or not len(ops):
+    if not idle or not len(trace.ops):
         return None
-    inside = idle.overlap_with(ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy())
-    parent = op_tree.parent
-    nested = np.flatnonzero(parent != np.arange(len(parent)))
-    own = inside.copy()
-    np.subtract.at(own, parent[nested], inside[nested])
-    del inside, nested
+    found = _largest(trace, device, op_tree, idle)
+    if not found:
+        return None
+    at_work = sum(op.time_ns for op in found if op.works)
+    if max(at_work, found[0].time_ns) <= _OWNING_PART * idle.total_ns:
+        return None
+    worked = at_work > _OWNING_PART * idle.total_ns
+    least = _PEER_PART * found[0].time_ns
+    return DispatchOwner(tuple(op for op in found if op.time_ns >= least or (worked and op.works)))
+
+
+def _largest(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: IntervalSet) -> list[OwningOp]:
+    """The ops that own a good part of the time, the largest first, at most three."""
+    ops = trace.ops
+    start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
     # Other threads have ops meanwhile; the device waits for those that launch.
     launching = np.isin(ops["thread"].to_numpy(), np.unique(device.launched["launch_thread"].to_numpy()))
-    np.maximum(own, 0, out=own)
+    own = _own_ns(op_tree.parent, idle.overlap_with(start, end))
     own[~launching] = 0
     names = distinct_texts(ops["name"])
     codes = codes_of(ops["name"])
     totals = np.zeros(len(names), dtype=np.int64)
     np.add.at(totals, codes, own)
-    calls = np.bincount(codes[own > 0], minlength=len(names))
     launched = trace.runtime["start_ns"].to_numpy()[distinct(device.launched["launch_row"].to_numpy())]
 
-    def owner(chosen: list[int]) -> DispatchOwner:
-        mine = np.isin(codes, chosen) & (own > 0)
-        spans = IntervalSet(ops["start_ns"].to_numpy()[mine], ops["end_ns"].to_numpy()[mine])
-        time_ns, launches = int(totals[chosen].sum()), int(spans.contains(launched).sum())
-        name = "` and `".join(names[one] for one in chosen)
-        part, number = min(time_ns / idle.total_ns, 1.0), int(calls[chosen].sum())
-        every = np.isin(codes, chosen) & launching
+    def owner(code: int) -> OwningOp:
+        every = (codes == code) & launching
+        mine = every & (own > 0)
+        spans = IntervalSet(start[mine], end[mine])
         building = _at_first(mine[every], ops["dur_ns"].to_numpy()[every])
-        return DispatchOwner(
-            name, time_ns, part, number, launches, spans, building, int(every.sum()) - number if building else 0
+        time_ns, calls = int(totals[code]), int(mine.sum())
+        return OwningOp(
+            name=names[code],
+            time_ns=time_ns,
+            part=min(time_ns / idle.total_ns, 1.0),
+            calls=calls,
+            launches=int(spans.contains(launched).sum()),
+            spans=spans,
+            building=building,
+            others=int(every.sum()) - calls if building else 0,
         )
 
     largest = np.argsort(-totals, kind="stable")[:_MOST_OPS].tolist()
-    if totals[largest[0]] > _OWNING_PART * idle.total_ns:
-        return owner(largest[:1])
-    few = [one for one in largest if totals[one] >= _GOOD_PART * idle.total_ns and owner([one]).works]
-    return owner(few) if len(few) > 1 and totals[few].sum() > _OWNING_PART * idle.total_ns else None
+    return [owner(code) for code in largest if totals[code] >= max(_GOOD_PART * idle.total_ns, 1)]
+
+
+def _own_ns(parent: Int64Array, inside: Int64Array) -> Int64Array:
+    """What of a time lies in each op outside the ops that it calls.
+
+    Args:
+        parent: Row of the op around each, its own where there is none, shape (ops,).
+        inside: What of the time lies in each op, shape (ops,).
+    """
+    nested = np.flatnonzero(parent != np.arange(len(parent)))
+    own = inside.copy()
+    np.subtract.at(own, parent[nested], inside[nested])
+    return np.maximum(own, 0, out=own)

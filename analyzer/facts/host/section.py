@@ -130,7 +130,7 @@ class HostFacts(Section):
         return left
 
     def dispatch_owner(self, idle: IntervalSet) -> DispatchOwner | None:
-        """The op that owns more than half of some idle time; None where none does."""
+        """The op that owns more than half of some idle time, or the few that share it; None where none does."""
         return dispatch_owner(self.trace, self._device, self.ops, idle)
 
     def library_call(self, thread: int, time: IntervalSet) -> LibraryCall | None:

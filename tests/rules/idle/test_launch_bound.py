@@ -234,6 +234,27 @@ def test_the_op_that_owns_most_of_the_time_is_named(each: float, calls: int, nam
     assert any("`aten::nonzero`" in fix.code for fix in finding.fix) is works
 
 
+@pytest.mark.parametrize(("relu", "named"), [(4_500, True), (1_500, False)])
+def test_dispatch_that_shares_the_time_with_an_op_at_work_is_named_and_advised_about_as_well(
+    relu: float, *, named: bool
+) -> None:
+    """One op works on the host for 5 ms of each step; another launches one kernel after the other for `relu` us."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = float(number * STEP)
+        builder.step(number, at, STEP)
+        builder.op("aten::nonzero", at, 5_000)
+        for index in range(KERNELS):
+            start, each = at + 5_000 + index * relu / KERNELS, relu / KERNELS
+            builder.op("aten::relu", start, each - 1)
+            builder.launch(start + 8, kernel_start=start + 15, kernel_dur=1, op=None)
+    finding = judged(RULE, builder).finding
+    assert "inside `aten::nonzero`, 1 call a step of 5.0 ms: its own work on the host." in finding.why
+    assert ("inside `aten::relu`, 50 calls a step." in finding.why) is named
+    assert "`aten::nonzero`" in finding.fix[0].code
+    assert any("reduce-overhead" in fix.code for fix in finding.fix) is named
+
+
 def test_an_op_that_holds_many_launches_is_dispatch_however_long_it_is() -> None:
     """A compiled region calls no op for its kernels: what lies in it is the way to its 60 launches, which a graph ends."""
     builder = TraceBuilder()

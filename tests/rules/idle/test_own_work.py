@@ -60,3 +60,42 @@ def test_casts_are_left_to_the_device_and_the_function_that_makes_them_is_named(
     assert "`prepare`" in found.why
     assert ".to(device).float()" in found.fix[0].code
     assert ".to(device).float()" not in text(told("aten::random_"))
+
+
+def shared(*ops: tuple[str, float, int], device: str = "cuda") -> Finding:
+    """What is told where each of several ops keeps the host for so long, so often, in each of six steps."""
+    world = Clocked(device)
+    for _ in world.steps(6):
+        for name, dur, calls in ops:
+            for _ in range(calls):
+                world.host_op(name, dur)
+        for _ in range(40):
+            world.kernel_of("aten::mm", NVJET, 60)
+            world.kernel_of("aten::add", ADD, 10)
+        world.synchronize()
+    return judged(RULE, world).finding
+
+
+def test_two_ops_that_share_the_time_are_both_named_and_advised_about() -> None:
+    """Whichever is a little longer by chance: one of them owns a little more than half."""
+    for first, second in ((8_500, 7_500), (7_500, 8_500)):
+        found = shared(("aten::random_", first, 1), ("aten::bincount", second, 1))
+        assert "inside `aten::random_`, 1 call a step of " in found.why
+        assert "inside `aten::bincount`, 1 call a step of " in found.why
+        assert "`aten::random_`" in text(found)
+        assert "`aten::bincount`" in text(found)
+        assert "reduce-overhead" not in text(found)
+
+
+def test_an_op_with_next_to_none_of_the_time_is_not_named_beside_another() -> None:
+    found = shared(("aten::random_", 8_000, 1), ("aten::bincount", 500, 1))
+    assert "`aten::random_`" in found.why
+    assert "aten::bincount" not in found.why + text(found)
+
+
+def test_ops_of_several_kinds_each_have_their_advice() -> None:
+    said = text(shared(("TorchDynamo Cache Lookup", 8_000, 1), ("aten::to/aten::_to_copy/aten::copy_", 7_000, 1)))
+    assert "layer.compile()" in said
+    assert ".to(device).float()" in said
+    assert "Take the work of `aten::copy_` off" in said
+    assert "`TorchDynamo Cache Lookup`" not in said
