@@ -12,6 +12,7 @@ from analyzer.finding import State
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import share
 from analyzer.verdict import Evidence, verdict_of
+from analyzer.verdict.outside_steps import outside_steps
 from analyzer.verdict.what_computes import what_computes
 
 # What lies between the steps is told from a fifth of the run on, the share from which a loss is what a run is bound by.
@@ -31,7 +32,7 @@ _ANSWERS = (
 def verdict_on_run(
     facts: Facts, totals: Mapping[str, int], *, unusable: bool = False, evidence: Mapping[str, Evidence] | None = None
 ) -> Verdict:
-    """What the steps are bound by, and what share of the run that holds for, where much of it lies between them.
+    """What the steps are bound by, and what share of the run, or of the recording, lies in none, where that is much.
 
     Args:
         facts: The measurements.
@@ -40,14 +41,20 @@ def verdict_on_run(
         evidence: What the rules for a bound say, by bound.
     """
     found = _explained(facts, verdict_of(facts, totals, unusable=unusable, evidence=evidence), unusable=unusable)
+    # What the collector counted is of the whole run, and a recording's evaluation is one of the run's.
+    beyond = "" if unusable else _of_run(facts) or outside_steps(facts)
+    return Verdict(bound_by=found.bound_by, ratio=found.ratio, text=f"{found.text} {beyond}") if beyond else found
+
+
+def _of_run(facts: Facts) -> str:
+    """What share of the run the verdict holds for, where the collector saw that much of it lies between the steps."""
     run = facts.recording.run_course
-    if unusable or run is None or not (run.judged and run.told_apart) or run.work_ratio < _WORTH_SAYING:
-        return found
+    if run is None or not (run.judged and run.told_apart) or run.work_ratio < _WORTH_SAYING:
+        return ""
     kinds = f" ({', '.join(run.kinds)})" if run.kinds else ""
-    of_run = (
+    return (
         f"That holds for {share(1 - run.work_ratio)} of the run: {share(run.work_ratio)} lies between its steps{kinds}."
     )
-    return Verdict(bound_by=found.bound_by, ratio=found.ratio, text=f"{found.text} {of_run}")
 
 
 def _explained(facts: Facts, found: Verdict, *, unusable: bool) -> Verdict:

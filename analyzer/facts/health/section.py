@@ -31,6 +31,7 @@ from analyzer.facts.isolation import fact
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
+from analyzer.facts.steps.outside import OutsideSteps, outside_steps
 from analyzer.facts.time.section import TimeFacts
 
 
@@ -87,6 +88,11 @@ class HealthFacts(Section):
     def warmup(self) -> warmup.WarmUp:
         """Start-up work inside the used steps; see `warmup.warmup_time`."""
         return warmup.warmup_time(self.trace, self._device, self._steps)
+
+    @fact
+    def outside_steps(self) -> OutsideSteps:
+        """What was recorded and lies in no step."""
+        return outside_steps(self.trace, self._steps)
 
     @fact
     def sparse_host_events(self) -> int | None:
