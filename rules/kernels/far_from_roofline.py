@@ -36,7 +36,9 @@ scores = features @ torch.randn(4096, 192)  # 64 such products in one
 ## Expected gain
 At most the time above the roofline, which is likely of misaligned sizes alone: the same work fits others, and libraries reach some
 60 to 80 % of a datasheet's peak (70 % is taken). A product that is small, skinny or short stays as slow with the same work; more of
-it in each call brings more samples a second, not a shorter step: nothing of that is called likely.
+it in each call brings more samples a second, not a shorter step: nothing of that is called likely. Without a device a saving is
+what is likely, and the time above the roofline is no bound: several calls made one save what lies between them, too. Where nothing
+is likely, none is stated there, and the finding says so.
 
 ## When it is wrong
 A datasheet's peak holds at full clock. What a recorded causal mask leaves out is no work, but an operator counts as far only where
@@ -113,12 +115,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     told = sum(one.above_ns for one in far if one.reasons)
     worst = max(far, key=lambda one: one.above_ns)
     why = worst.reasons[0] if worst.reasons else "its shapes do not tell why"
+    saving = _saving(facts, far, above)
     yield Finding(
         why=f"Products of {count(len(far), 'operator')} reach less than {share(limits['max_peak_ratio'])} of what the device can "
-        f"do and take {duration(facts.steps.per_step(above))} a step ({share(ratio)}) longer than at their roofline. "
+        f"do and take {duration(facts.steps.per_step(above))} a step ({share(ratio)}) longer than at their roofline."
+        f"{_unstated(facts, saving)} "
         f"The largest, `{worst.operator.op}`, reaches {share(worst.ratio)}: {why}.",
-        saving=_saving(facts, far, above),
-        fix=_fix(far),
+        saving=saving,
+        fix=_fix(facts, far),
         verify="Record again with `--shapes` and compare the operators' share of the peak.",
         steps_seen=_steps(facts, far),
         confidence=Confidence.MEDIUM if told >= above / 2 else Confidence.LOW,
@@ -142,6 +146,16 @@ def _saving(facts: Facts, far: Sequence[Shortfall], above: float) -> Saving:
     mine = operators(facts).of_kernel
     of = [(mine == one.number, 1 - one.ratio) for one in far]
     return kernel_saving(facts, above, basis, of=of, usual_ns=usual)
+
+
+def _unstated(facts: Facts, saving: Saving) -> str:
+    """Why no saving is stated, as a sentence, where a device would have a bound at least; empty where one is."""
+    if facts.device.main is not None or saving.usual_ns:
+        return ""
+    return (
+        " No saving is stated: with the work of each call as it is, nothing tells that it gets faster, and several calls made one "
+        "save what lies between them, too, so that this time is no bound."
+    )
 
 
 def _steps(facts: Facts, far: Sequence[Shortfall]) -> int:
@@ -173,10 +187,12 @@ def _named(one: Shortfall) -> str:
     return f"{one.operator.op.removeprefix('aten::')} {shapes(one.operator.input_dims)}"
 
 
-def _fix(far: Sequence[Shortfall]) -> tuple[Advice, ...]:
+def _fix(facts: Facts, far: Sequence[Shortfall]) -> tuple[Advice, ...]:
     said = " ".join(reason for one in far for reason in one.reasons)
     chosen = [text for word, text in _FIXES.items() if word in said]
-    return tuple(Advice("text", text) for text in chosen) or (Advice("text", _NO_REASON),)
+    return tuple(Advice("text", text) for text in chosen) or (
+        Advice("text", _NO_REASON if facts.device.main is not None else _NO_REASON_ON_HOST),
+    )
 
 
 _FIXES = {
@@ -189,5 +205,9 @@ _FIXES = {
     "less than 10 us": "Fuse or batch calls this short: `torch.compile(model)`, or one product in place of several.",
 }
 _NO_REASON = "The shapes do not tell why: look at the longest of these kernels with the maker's profiler (Nsight Compute, rocprof)."
+_NO_REASON_ON_HOST = (
+    "The shapes do not tell why: look at the longest of these ops with `perf`, or with the profiler of the processor's maker "
+    "(VTune, uProf)."
+)
 
 RULE = Rule(META, check, __doc__)

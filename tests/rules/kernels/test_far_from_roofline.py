@@ -168,6 +168,25 @@ def test_what_needs_more_work_in_each_call_is_no_likely_saving() -> None:
     assert saving.usual_kernel_ns == 0
 
 
+@pytest.mark.parametrize(("calibrated", "unstated"), [(2e11, True), (None, False)], ids=["on a CPU", "on a device"])
+def test_where_nothing_is_likely_a_finding_without_a_device_says_why_it_states_no_saving(
+    calibrated: float | None, *, unstated: bool
+) -> None:
+    """Small products: a device still has a bound, which the clock cannot exceed."""
+    found = judged(RULE, world(dur=800, sizes=(256, 256, 256), calibrated=calibrated))
+    assert (found.ns_per_step == 0) is unstated
+    assert ("No saving is stated" in found.finding.why) is unstated
+
+
+def test_no_profiler_of_a_device_is_advised_without_one() -> None:
+    on_host = " ".join(
+        advice.code for advice in judged(RULE, world(dur=800, sizes=(256,) * 3, calibrated=2e11)).finding.fix
+    )
+    assert "perf" in on_host
+    assert "Nsight" not in on_host
+    assert "Nsight Compute" in judged(RULE, world()).finding.fix[0].code
+
+
 def test_an_operator_is_named_by_its_shapes() -> None:
     (table,) = judged(RULE, world(sizes=(4096, 4096, 9))).finding.evidence
     assert table.rows[0][0] == "mm 4096x4096, 4096x9"
