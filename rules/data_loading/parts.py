@@ -12,7 +12,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice
 from analyzer.units import share
 from rules.data_loading import words
-from rules.data_loading.samples import in_memory, stackable
+from rules.data_loading.samples import in_memory, keeps_samples, stackable, takes_whole_batches
 
 
 def sampler_leads(facts: Facts) -> bool:
@@ -39,9 +39,29 @@ def librarys_collate_stays(facts: Facts) -> bool:
 
 
 def saved_ratio(facts: Facts) -> float:
-    """Share of making a batch that samples prepared once save: not what chooses them, nor a collate function that stays."""
-    kept = 0.0 if stackable(facts) or collate_stays(facts) else collate_ratio(facts)
+    """Share of making a batch that samples prepared once save at most: not what chooses them, nor a collation that stays."""
+    kept = 0.0 if takes_whole_batches(facts) or collate_stays(facts) else _collating_ratio(facts)
     return max(0.0, 1.0 - sampler_ratio(facts) - kept)
+
+
+def likely_ratio(facts: Facts) -> float:
+    """Share that the first of the remedies saves: samples that are kept are put together as before, whole batches still copied."""
+    if collate_stays(facts):
+        return saved_ratio(facts)
+    indexed = takes_whole_batches(facts) and not keeps_samples(facts)
+    kept = _copying_ratio(facts) if indexed else _collating_ratio(facts)
+    return max(0.0, 1.0 - sampler_ratio(facts) - kept)
+
+
+def _collating_ratio(facts: Facts) -> float:
+    """Share that putting samples together takes, as timed; where nobody timed it, at least what copies them."""
+    return collate_ratio(facts) or _copying_ratio(facts)
+
+
+def _copying_ratio(facts: Facts) -> float:
+    """Share of loading in which torch's own collation copies samples into a batch."""
+    loading_ns = facts.input.wait.host.total_ns
+    return facts.input.loading.copying_ns / loading_ns if loading_ns and stackable(facts) else 0.0
 
 
 def made_once(facts: Facts) -> tuple[Advice, ...]:

@@ -33,6 +33,26 @@ def stackable(facts: Facts) -> bool:
     return known.batch_kind is None or known.sample_form in _TAKEN
 
 
+def takes_whole_batches(facts: Facts) -> bool:
+    """Whether one of the remedies takes whole batches from memory: a loader that a framework makes is given samples."""
+    if not stackable(facts) or words.makes_loader(facts):
+        return words.takes_arrays_at_once(facts)
+    return not replaces_sampler(facts)
+
+
+def replaces_sampler(facts: Facts) -> bool:
+    """Whether the framework puts a sampler of its own in the place of one that gives batches: Lightning on several ranks."""
+    return facts.recording.frameworks.of_loop == "lightning" and facts.recording.world_size is not None
+
+
+def keeps_samples(facts: Facts) -> bool:
+    """Whether `in_memory` keeps samples, which the loader goes on to put together, and not whole batches."""
+    if words.takes_arrays_at_once(facts):
+        return False
+    listed = facts.recording.frameworks.of_loop is not None or words.makes_loader(facts) or not stackable(facts)
+    return listed or words.prepared_once(facts, random=random_samples(facts)) is not None
+
+
 def in_memory(facts: Facts) -> Advice:
     """Load once, index whole batches."""
     known = facts.recording.collected.dataset_bytes

@@ -14,8 +14,10 @@ Ops inside `__next__` on the training thread: several that occur equally often i
 sample, and their count is the batch. The rule fires where loading takes at least 5 % of the step and a sample takes less
 than 0.2 ms, or ops shorter than that fill 60 % of the loader's time, or `advisor collect` recorded a data set that fits in
 memory. The bound is the idle time inside `__next__` (on a CPU-only trace: all time inside it). `advisor collect` times a few
-batches by their parts: what choosing the samples takes, and putting them together where torch's own collation does not, is not in
-the bound, and where a collate function takes most of it, the remedy is to do once what it does to each sample.
+batches by their parts: what choosing the samples takes, and putting them together where the remedies leave that in the loop (a
+collate function of the program's own, a framework that makes the loader and is given samples), is not in the bound. What torch's
+own collation copies (`aten::stack`) is called likely of no remedy: a batch that is indexed is copied as well. Where a collate
+function takes most of it, the remedy is to do once what it does to each sample.
 
 ## Example
 Slow:
@@ -85,12 +87,13 @@ from rules.data_loading.own_workers import own_workers
 from rules.data_loading.parts import (
     collate_ratio,
     librarys_collate_stays,
+    likely_ratio,
     made_once,
     sampler_leads,
     sampler_takes,
     saved_ratio,
 )
-from rules.data_loading.samples import in_memory, random_samples, stackable, whole_batches
+from rules.data_loading.samples import in_memory, random_samples, replaces_sampler, stackable, whole_batches
 from rules.data_loading.words import makes_loader
 
 META = RuleMeta(
@@ -125,6 +128,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     wait, made = facts.input.wait, facts.input.loading
     each = made.per_sample_ns or 0.0
     known = facts.recording.collected.dataset_bytes
+    most, likely = saved_ratio(facts), likely_ratio(facts)
     data = f" The whole data set is {size(known)}." if known is not None else ""
     repeated = f", the same {count(len(made.sequence), 'op')} for each of them" if made.sequence else ""
     yield Finding(
@@ -132,12 +136,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         f"{duration(facts.steps.per_step(wait.host.total_ns))} of {facts.steps.each} "
         f"({share(facts.steps.ratio(wait.host.total_ns))}).{data}{place.sentence(facts)}",
         saving=Saving(
-            wait.owned.scaled(saved_ratio(facts)),
-            behind=facts.sync.behind(wait.inside).scaled(saved_ratio(facts)),
+            wait.owned.scaled(most),
+            behind=facts.sync.behind(wait.inside).scaled(most),
+            usual_claims=wait.owned.scaled(likely) if likely < most else None,
             basis="idle time inside `__next__`: indexing a batch in memory takes next to nothing of it"
-            if saved_ratio(facts) > _ALL
-            else f"idle time inside `__next__` without what choosing samples, and putting them together, takes of it as timed: "
-            f"{share(1 - saved_ratio(facts))}",
+            if likely > _ALL
+            else f"idle time inside `__next__` without what choosing samples, and putting them together, still takes of it: "
+            f"{share(1 - likely)}",
         ),
         fix=_fix(facts),
         verify="Record again: the repeated ops inside `__next__` should be gone, or `__next__` itself; DL001 should be clear.",
@@ -213,9 +218,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     last = (more_workers(facts),) if suggested_workers(facts) else ()
     if not stackable(facts) or makes_loader(facts):
         return (*tiny_batches(facts), *made_once(facts), *last)
-    # On several ranks Lightning puts a sampler of its own in the place of any: one that gives no batches.
-    replaced = facts.recording.frameworks.of_loop == "lightning" and facts.recording.world_size is not None
-    whole = () if replaced else (whole_batches(facts),)
+    whole = () if replaces_sampler(facts) else (whole_batches(facts),)
     # What is streamed is seldom known to fit in memory: batches of the stream's own need no more of it.
     known = facts.recording.collected
     kept = (*whole, in_memory(facts)) if known.stream and known.dataset_bytes is None else (in_memory(facts), *whole)

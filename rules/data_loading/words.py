@@ -205,6 +205,11 @@ def makes_loader(facts: Facts) -> bool:
     return loop in _OWN_LOADERS or (loop == "keras" and _keras_makes_batches(facts))
 
 
+def takes_arrays_at_once(facts: Facts) -> bool:
+    """Whether what `prepared_once` says takes whole batches of arrays, so that nothing is left to put together."""
+    return prepared_once(facts, random=False) is _ARRAYS_AT_ONCE
+
+
 def prepared_once(facts: Facts, *, random: bool) -> Advice | None:
     """How the framework keeps samples that are prepared once; None where it has no word for that, or samples are random.
 

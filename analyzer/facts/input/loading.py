@@ -10,9 +10,9 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.input.wait import InputWait
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.spans.arrays import Int64Array
-from analyzer.spans.grouping import columns_at, numbered, sums_by
+from analyzer.spans.grouping import chosen, columns_at, numbered, sums_by
 from analyzer.spans.intervals import IntervalSet
-from analyzer.spans.labels import codes_of, distinct_texts, matching
+from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.nesting import nest
 from traces.patterns import Pattern
 from traces.trace import Trace
@@ -25,6 +25,8 @@ _MIN_SEQUENCE = 3
 _EVENLY_RATIO = 0.9
 # What a tensor's row is taken by, and what torch's own collation puts rows together with: a `TensorDataset` runs nothing else.
 _ROW, _TOGETHER = "aten::select", "aten::stack"
+# What that calls for each row, before it copies.
+_VIEW = "aten::unsqueeze"
 # What draws random numbers; a loader that shuffles does so once an epoch, augmentation once a sample or more.
 _DRAW = Pattern(
     r"aten::(?:rand|randn|randint|random|randperm|normal|uniform|bernoulli|exponential|multinomial)(?:_like)?_?$"
@@ -43,6 +45,8 @@ class Loading(msgspec.Struct, frozen=True):
         mean_op_ns: Mean time of one of the ops repeated once a sample; None where none repeats.
         draws: Whether torch draws random numbers at least once a sample: augmentation, or data made up on the spot. Draws of other
             libraries leave no op.
+        copying_ns: Time in which torch's own collation copies rows into a batch, all calls together: what takes whole batches from
+            memory copies as much. 0 where rows are put together as often as samples are made: that may be theirs.
     """
 
     samples: int | None
@@ -51,6 +55,7 @@ class Loading(msgspec.Struct, frozen=True):
     per_sample_ns: float | None
     mean_op_ns: float | None
     draws: bool = False
+    copying_ns: int = 0
 
     @property
     def converts_images(self) -> bool:
@@ -73,7 +78,26 @@ def loading(trace: Trace, recording: RecordingFacts, host: HostFacts, input_wait
     per_sample = host_ns / len(calls) / samples if samples and len(calls) and made_here else None
     repeats = len(calls) * (samples or 0) * len(sequence)
     draws = bool(samples) and _draws(within, calls) >= (samples or 0)
-    return Loading(samples, sequence, busy.total_ns, per_sample, busy.total_ns / repeats if repeats else None, draws)
+    mean_op_ns = busy.total_ns / repeats if repeats else None
+    copying_ns = _copying_ns(ops, within, len(calls), samples, host.main_thread)
+    return Loading(samples, sequence, busy.total_ns, per_sample, mean_op_ns, draws, copying_ns)
+
+
+def _copying_ns(ops: pd.DataFrame, within: pd.DataFrame, calls: int, samples: int | None, thread: int | None) -> int:
+    """How long rows are copied into batches.
+
+    Args:
+        ops: All of the trace.
+        within: Outermost ops of a thread that begin inside a call.
+        calls: How many calls there are.
+        samples: How many samples a call makes; None where nobody knows.
+        thread: That thread.
+    """
+    together = chosen(within, is_any(within["name"], _TOGETHER))
+    if samples is None or not len(together) or len(together) >= calls * samples:
+        return 0
+    views = is_any(ops["name"], _VIEW) & (ops["thread"].to_numpy() == thread)
+    return (IntervalSet.of_rows(together) - IntervalSet.of_rows(chosen(ops, views))).total_ns
 
 
 def _draws(ops: pd.DataFrame, calls: pd.DataFrame) -> float:

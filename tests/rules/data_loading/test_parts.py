@@ -88,6 +88,47 @@ def test_what_stays_is_not_promised() -> None:
     )
 
 
+@pytest.mark.parametrize(("loop", "kept"), [("transformers", 0.3), (None, 0.0)])
+def test_a_collation_that_the_loop_keeps_is_not_promised(loop: str | None, kept: float) -> None:
+    """A framework that makes the loader is given samples that lie in memory, and puts them together as before."""
+    frameworks = {"frameworks": {"loop": [loop]}} if loop is not None else {}
+    found = judged(SMALL_SAMPLES, world(parts=split(10, 60, 30), collates=False, **frameworks))
+    assert found.ns_per_step == pytest.approx(800_000 * (0.9 - kept), rel=1e-6)
+    assert found.finding.saving.claims.total_ns // 3 == pytest.approx(800_000 * (0.9 - kept), rel=1e-6)
+
+
+def copying(*, device: str | None, views: int = 0, inside: bool = True) -> TraceBuilder:
+    """Batches of 8 rows in 800 us, of which torch's own collation copies for 600, `views` of it in views of the rows."""
+    known = {"loader": {"batch_size": 8}, "dataset": {"length": 1_000, "sample_bytes": 600_000}}
+    builder = TraceBuilder(device, advisor=known)
+    for number in range(3):
+        at = number * 2_000
+        builder.step(number, at, 2_000).loader(at, 800)
+        for row in range(8):
+            builder.op("aten::select", at + row * 10, 5)
+        if inside:
+            builder.op("aten::stack", at + 150, 600)
+        if views:
+            builder.op("aten::unsqueeze", at + 151, views)
+        if device is None:
+            builder.op("aten::linear", at + 800, 1_200)
+        else:
+            builder.launch(at + 800, kernel_start=at + 801, kernel_dur=1_199)
+    return builder
+
+
+@pytest.mark.parametrize(("inside", "views", "stays"), [(True, 0, 600), (True, 100, 500), (False, 0, 0)])
+def test_what_torchs_own_collation_copies_is_no_likely_saving(inside: bool, views: int, stays: int) -> None:
+    """Samples that take no time of their own: whole batches that are indexed are copied as they are now."""
+    found = judged(SMALL_SAMPLES, copying(device=None, inside=inside, views=views))
+    assert found.ns_per_step == pytest.approx((800 - stays) * 1_000, abs=2)
+    assert ("still takes of it" in found.finding.saving.basis) is (stays > 0)
+    # A device has a bound besides: another way to copy may be faster.
+    on_device = judged(SMALL_SAMPLES, copying(device="cuda", inside=inside, views=views))
+    assert on_device.ns_per_step == pytest.approx(800_000, rel=0.01)
+    assert on_device.usual_ns_per_step == pytest.approx((800 - stays) * 1_000, rel=0.01)
+
+
 def test_of_a_librarys_collate_function_nothing_can_be_taken() -> None:
     options: dict[str, Any] = {"parts": split(1, 9, 90), "own": OWN[:1]}
     assert run(SMALL_SAMPLES, world(**options)).state is State.CLEAR

@@ -195,7 +195,8 @@ def rows_of_tensors(*, together: int, labels: int = 0) -> TraceBuilder:
 @pytest.mark.parametrize(("together", "samples"), [(1, 32), (2, 16)])
 def test_rows_of_a_tensor_dataset_are_put_together_tensor_by_tensor(together: int, samples: int) -> None:
     found = judged(RULE, rows_of_tensors(together=together))
-    assert found.ns_per_step == 800_000
+    # What copies the rows, 15 us for each tensor, stays: rows that are indexed are copied as well.
+    assert found.ns_per_step == 800_000 - together * 15_000
     assert f"Each batch is made of {samples} samples" in found.finding.why
 
 
