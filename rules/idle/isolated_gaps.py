@@ -59,7 +59,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from analyzer.facts import Facts
+from analyzer.facts.host.stacks import CodeLine
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
@@ -86,6 +89,35 @@ META = RuleMeta(
 )
 
 
+class _Seen(msgspec.Struct, frozen=True):
+    """What tells what the program does in the gaps.
+
+    Args:
+        time: The gaps.
+        kind: What stacks and ranges say that it is; None where they do not.
+        state_bytes: What is copied to the host in these steps alone, as before a checkpoint; None where nothing is, or a kind is
+            known.
+        line: The user's line; None where none is known.
+    """
+
+    time: IntervalSet
+    kind: str | None
+    state_bytes: int | None
+    line: CodeLine | None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether anything tells what it is."""
+        return self.kind is not None or self.state_bytes is not None or self.line is not None
+
+    @property
+    def confidence(self) -> Confidence:
+        """The surer, the more directly it is named."""
+        if self.kind:
+            return Confidence.HIGH
+        return Confidence.LOW if self.state_bytes is None else Confidence.MEDIUM
+
+
 def _any(facts: Facts, time: IntervalSet, *, placed: bool) -> Advice:
     """What to do about a stop of whatever kind; where a function of a library holds most of it, that one is looked at."""
     by = None if placed else by_library(facts, time)
@@ -99,66 +131,100 @@ def _any(facts: Facts, time: IntervalSet, *, placed: bool) -> Advice:
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when isolated gaps take at least `min_ratio` of the used steps."""
+    quiet = _too_little(facts, limits) or _not_the_programs(facts)
+    if quiet is not None:
+        yield quiet
+        return
+    seen = _seen(facts)
+    yield _without_core(facts, limits, seen) or _stalled(facts, seen) or _finding(facts, seen)
+
+
+def _too_little(facts: Facts, limits: Limits) -> Outcome | None:
+    """That the steps are too few to tell, or the gaps too short; None where they take enough of the steps."""
     pauses = facts.time.pauses
     if not pauses.judged:
-        yield cannot_tell("needs at least 3 steps to tell what happens once from what happens always")
-        return
-    time = pauses.isolated
-    ratio = facts.steps.ratio(time.total_ns)
-    if ratio >= limits["min_ratio"] and facts.health.sparse_host_events is not None:
-        yield cannot_tell(
+        return cannot_tell("needs at least 3 steps to tell what happens once from what happens always")
+    ratio = facts.steps.ratio(pauses.isolated.total_ns)
+    if ratio >= limits["min_ratio"]:
+        return None
+    always = "; long gaps in most steps are not isolated (PY001)" if pauses.habitual else ""
+    return clear(
+        f"isolated gaps of {duration(pauses.limit_ns)} or more take {share(ratio)} of the steps, "
+        f"below {share(limits['min_ratio'])}{always}"
+    )
+
+
+def _not_the_programs(facts: Facts) -> Outcome | None:
+    """That ops are missing from the trace, so that gaps between those in it may be none; None where they are not."""
+    if facts.health.sparse_host_events is not None:
+        return cannot_tell(
             "the trace holds next to no op of the training thread (PG005): what looks like a pause may be work of other threads"
         )
-        return
-    if ratio >= limits["min_ratio"] and facts.health.thinned is not None and facts.health.thinned.mostly:
-        yield cannot_tell(f"{facts.health.thinned.words}: what looks like a pause may be theirs (PG005)")
-        return
-    if ratio < limits["min_ratio"]:
-        always = "; long gaps in most steps are not isolated (PY001)" if pauses.habitual else ""
-        yield clear(
-            f"isolated gaps of {duration(pauses.limit_ns)} or more take {share(ratio)} of the steps, "
-            f"below {share(limits['min_ratio'])}{always}"
-        )
-        return
+    if facts.health.thinned is not None and facts.health.thinned.mostly:
+        return cannot_tell(f"{facts.health.thinned.words}: what looks like a pause may be theirs (PG005)")
+    return None
+
+
+def _seen(facts: Facts) -> _Seen:
+    """What tells what the program does in the gaps."""
+    time = facts.time.pauses.isolated
     kind = facts.time.known_activity(time)
-    if kind is None and facts.steps.ratio(time.total_ns - facts.time.without_core_ns) < limits["min_ratio"]:
-        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
-        yield cannot_tell(
-            f"the thread had no core for {lacked} of the steps, enough to explain the pauses; record on a quiet machine"
-        )
-        return
     state = facts.transfer.state_out_bytes(time) if kind is None else None
-    line = line_of(facts, time)
+    return _Seen(time, kind, state, line_of(facts, time))
+
+
+def _without_core(facts: Facts, limits: Limits, seen: _Seen) -> Outcome | None:
+    """That nothing names the work, and the thread had no core for as long; None where it is not so."""
+    if seen.kind is not None:
+        return None
+    without = facts.time.without_core_ns
+    if facts.steps.ratio(seen.time.total_ns - without) >= limits["min_ratio"]:
+        return None
+    lacked = share(facts.steps.ratio(without))
+    return cannot_tell(
+        f"the thread had no core for {lacked} of the steps, enough to explain the pauses; record on a quiet machine"
+    )
+
+
+def _stalled(facts: Facts, seen: _Seen) -> Outcome | None:
+    """That nothing names the work, and ops stand still as often; None where it is not so."""
     stalled = facts.time.stalled_ops
-    unnamed = kind is None and state is None and line is None
-    if unnamed and stalled.as_often(time, facts.time.waterfall.owned("python").total_ns):
-        yield cannot_tell(
-            f"the program stops for {duration(time.total_ns)} in all, and {count(stalled.count, 'op')} took "
-            f"{duration(stalled.stalled_ns)} longer than in other steps: the thread may have had no core; record on a quiet machine"
-        )
-        return
-    seen = facts.steps.count_with(time)
-    what = f" for {kind}" if kind else ""
-    where = named(line) if line is not None else of_library(facts, time)
+    outside_ns = facts.time.waterfall.owned("python").total_ns
+    if seen.is_named or not stalled.as_often(seen.time, outside_ns):
+        return None
+    return cannot_tell(
+        f"the program stops for {duration(seen.time.total_ns)} in all, and {count(stalled.count, 'op')} took "
+        f"{duration(stalled.stalled_ns)} longer than in other steps: the thread may have had no core; record on a quiet machine"
+    )
+
+
+def _finding(facts: Facts, seen: _Seen) -> Finding:
+    """The gaps, with what the program does in them as far as that is known."""
+    steps = facts.steps.count_with(seen.time)
+    what = f" for {seen.kind}" if seen.kind else ""
+    where = named(seen.line) if seen.line is not None else of_library(facts, seen.time)
     who = "the GPU idles" if facts.device.main is not None else "no op runs"
-    yield Finding(
+    return Finding(
         why=(
-            f"In {seen} of {count(facts.steps.count, 'step')} the program stops{what}{where}: {who} for "
-            f"{duration(time.total_ns)} in all ({share(ratio)} of the recorded steps).{_likely(state)}"
+            f"In {steps} of {count(facts.steps.count, 'step')} the program stops{what}{where}: {who} for "
+            f"{duration(seen.time.total_ns)} in all ({share(facts.steps.ratio(seen.time.total_ns))} of the recorded steps)."
+            f"{_likely(seen.state_bytes)}"
         ),
         saving=Saving(
-            claims=time, basis="the gaps in the recorded steps; over a run it depends on how often they come"
+            claims=seen.time, basis="the gaps in the recorded steps; over a run it depends on how often they come"
         ),
         fix=(
-            *fixes(facts, kind or ("saving" if state is not None else "")),
-            _any(facts, time, placed=line is not None),
+            *fixes(facts, seen.kind or ("saving" if seen.state_bytes is not None else "")),
+            _any(facts, seen.time, placed=seen.line is not None),
         ),
         verify="Record again over the same steps: the long gaps should be gone.",
-        steps_seen=seen,
-        confidence=Confidence.HIGH if kind else Confidence.LOW if state is None else Confidence.MEDIUM,
+        steps_seen=steps,
+        confidence=seen.confidence,
         evidence=(Series("duration of each step", "ns", tuple(map(float, facts.steps.durations_ns))),),
-        location=location(line),
-        caveats=() if kind else ("It may also be a garbage collection (PY004), or another process that took the CPU.",),
+        location=location(seen.line),
+        caveats=()
+        if seen.kind
+        else ("It may also be a garbage collection (PY004), or another process that took the CPU.",),
     )
 
 
