@@ -12,8 +12,9 @@ numbers, of which a batch of 5,000 indices changes half a percent.
 ## How it is measured
 `aten::embedding_dense_backward` and `aten::_embedding_bag_dense_backward`, the table's shape by the `aten::zero_` inside, the rows
 by the number of indices (each may name another row). Beside that zeroing the ops that read a tensor of this shape in the
-optimizer's step, and where gradients are added up, clipped or scaled; in lists of tensors by the table's part of their numbers. On
-a device their kernels' time, without one their own. Needs shapes. Unit: nanoseconds, shown as a share of the step.
+optimizer's step, and where gradients are added up, clipped or scaled; in lists of tensors by the table's part of their numbers.
+Of several tables of one shape the rows of all count, as many as an update moves; lookups of one table add up. On a device their
+kernels' time, without one their own. Needs shapes. Unit: nanoseconds, shown as a share of the step.
 
 ## Example
 Slow:
@@ -182,17 +183,23 @@ def _finding(facts: Facts, tables: list[DenseTable], cost: WholeTables) -> Findi
     work = facts.model.optimizing
     largest = max(tables, key=lambda table: table.rows * table.width)
     each = facts.steps.per_step
+    several = largest.tables > 1
+    it = "them" if several else "it"
     passes = (
-        f", and {duration(each(cost.passes_ns))} go into ops that pass over all of it"
+        f", and {duration(each(cost.passes_ns))} go into ops that pass over all of {it}"
         if cost.passes_ns
-        else "; how long the optimizer's lists take for it was not recorded"
+        else f"; how long the optimizer's lists take for {it} was not recorded"
     )
     more = f" ({count(len(tables), 'shape')} of tables together)" if len(tables) > 1 else ""
+    gradients = (
+        f"The gradients of {largest.tables:,} embeddings are whole tables of {largest.rows:,} rows each, of all of which"
+        if several
+        else f"The gradient of an embedding is a whole table of {largest.rows:,} rows, of which"
+    )
     return Finding(
         why=(
-            f"The gradient of an embedding is a whole table of {largest.rows:,} rows, of which an update looks up at most "
-            f"{share(largest.touched_ratio)}. In {facts.steps.each} filling it with zeros takes "
-            f"{duration(each(cost.zeroing_ns))}{passes}{more}."
+            f"{gradients} an update looks up at most {share(largest.touched_ratio)}. In {facts.steps.each} filling {it} "
+            f"with zeros takes {duration(each(cost.zeroing_ns))}{passes}{more}."
         ),
         saving=saving_of(facts, cost),
         fix=_fix(facts),

@@ -29,6 +29,8 @@ _DENSE = ("aten::embedding_dense_backward", "aten::_embedding_bag_dense_backward
 _LOOKUP = Pattern(r"aten::_?embedding|Embedding(?:Bag)?Backward\d*$")
 _PRODUCT = Pattern(r"aten::(?:linear|matmul|mm|addmm|bmm|baddbmm|t|mv|einsum)$")
 _ZEROED = ("aten::zero_", "aten::_foreach_zero_")
+# How autograd adds gradients up.
+_SUMS = ("aten::add", "aten::add_")
 _LISTS = Pattern(r"(?:aten::)?_(?:foreach|fused)_\w+")
 
 
@@ -50,7 +52,8 @@ class DenseTable(msgspec.Struct, frozen=True):
     Args:
         rows: Rows of one.
         width: Numbers in a row.
-        looked_up: Rows looked up between two updates, at most: each index may name another row.
+        tables: How many such tables an update moves, at least.
+        looked_up: Rows looked up in all of them between two updates, at most: each index may name another row.
         gradients: When the ops run that make the gradient.
         fills: When those of them run that fill it with zeros.
         updates: Passes inside the optimizer's step.
@@ -62,6 +65,7 @@ class DenseTable(msgspec.Struct, frozen=True):
 
     rows: int
     width: int
+    tables: int
     looked_up: float
     gradients: IntervalSet
     fills: IntervalSet
@@ -73,7 +77,7 @@ class DenseTable(msgspec.Struct, frozen=True):
     @property
     def touched_ratio(self) -> float:
         """Share of the rows that an update has gradients for, at most."""
-        return min(1.0, self.looked_up / self.rows)
+        return min(1.0, self.looked_up / (self.rows * self.tables))
 
 
 class DenseTables(msgspec.Struct, frozen=True):
@@ -164,21 +168,37 @@ class _Looking:
         calls = np.array([row for row, of in self.shapes.items() if of == shape], dtype=np.int64)
         mine = np.zeros(len(self.ops), dtype=np.bool_)
         mine[calls] = True
+        tables = self._tables(shape, calls, passing)
         return DenseTable(
             rows=shape[0],
             width=shape[1],
+            tables=tables,
             looked_up=sum(self._indices(row) for row in calls.tolist()) / self.rounds,
             gradients=self._spans(mine),
             fills=self._spans(self.fills & pick(mine, self.owner)),
             updates=self._passes(passing & self.updating, share),
             others=self._passes(passing & ~self.updating, share),
-            passes=self._in_an_update(share[passing & self.updating], calls),
+            passes=self._in_an_update(share[passing & self.updating], tables),
             used_by=str(self.ops["name"].iloc[elsewhere[0]]) if len(elsewhere) else None,
         )
 
-    def _in_an_update(self, shares: FloatArray, calls: Int64Array) -> float:
-        """How many passes an update makes over one table: a list holds all tables, and each has a gradient in each update."""
-        tables = max(round(len(calls) / self.rounds), 1)
+    def _tables(self, shape: tuple[int, int], calls: Int64Array, passing: BoolArray) -> int:
+        """How many tables share the shape; one that is looked up several times has as many gradients.
+
+        An update runs each of its ops once for a table or more often, or once for a list of them. Where its lists hide their
+        shapes, gradients that are added up to one of that shape tell those of one table.
+        """
+        rows = np.flatnonzero(passing & self.updating)
+        if len(rows):
+            held = np.array([_count(dims, list(shape)) for dims in self.dims], dtype=np.int64)[self.codes[rows]]
+            names = codes_of(self.ops["name"])[rows]
+            found = min(int(held[names == name].sum()) for name in np.unique(names).tolist())
+        else:
+            found = len(calls) - int(np.count_nonzero(passing & is_any(self.ops["name"], *_SUMS)))
+        return min(max(round(found / self.rounds), 1), max(len(calls), 1))
+
+    def _in_an_update(self, shares: FloatArray, tables: int) -> float:
+        """How many passes an update makes over one table: a list holds all tables."""
         return float(np.where(shares < 1, 1.0, 1.0 / tables).sum()) / self.updates
 
     def _indices(self, row: int) -> int:
@@ -210,3 +230,13 @@ def _part(dims: str, shape: list[int]) -> float:
             sizes = [math.prod(each) for each in argument if isinstance(each, list)]
             return argument.count(shape) * math.prod(shape) / sum(sizes)
     return 0.0
+
+
+def _count(dims: str, shape: list[int]) -> int:
+    """How many tables of this shape an op passes over: its lists of tensors have one place for each."""
+    arguments = decoded_list(dims)
+    if shape in arguments:
+        return 1
+    return next(
+        (argument.count(shape) for argument in arguments if isinstance(argument, list) and shape in argument), 0
+    )

@@ -43,13 +43,42 @@ class _Step:
             self.free += dur
         self.at += host + 1
 
+    def lookups(self, count: int, indices: int, table: list[int], sequence: int) -> None:
+        """Lookups of as many rows each."""
+        for _ in range(count):
+            self.op("aten::embedding", 500, [table, [indices], [], [], []], thread=4242, sequence=sequence)
+
+    def gradient(
+        self, name: str, thread: int, fill: float, indices: int, table: list[int], *, adding: float | None
+    ) -> None:
+        """A dense gradient: a table of zeros, to which the rows are added; then it is added to another of its table."""
+        begin = self.at
+        self.at += 10
+        self.op("aten::zero_", fill, [table], thread=thread)
+        self.op("aten::add_", 1_000, [[indices, WIDTH]], thread=thread)
+        dims = [[indices, WIDTH], [indices], [], [], []]
+        self.builder.op(name, begin, self.at - begin, thread=thread, **{"Input Dims": dims})
+        if adding is not None:
+            self.op("aten::add", adding, [table, table, []], thread=thread)
+
+    def update(self, op: str, dur: float, tables: list[list[int]], of_list: list[object] | None) -> None:
+        """One op of the optimizer: of each table, or of a list."""
+        if of_list is not None:
+            self.op(op.replace("aten::", "aten::_foreach_"), dur, [of_list, of_list, []], thread=4242)
+            return
+        for table in tables:
+            self.op(op, dur, [table, table, []], thread=4242)
+
 
 def world(
     *, device: str | None = None, optimizer: str = "SGD", indices: int = 5_000, rows: int = ROWS, fill: float = 20_000,
     each: float = 8_000, tied: bool = False, shapes: bool = True, lists: bool = False, hidden: bool = False, steps: int = 3,
-    clipped: bool = False, bag: bool = False, penalty: bool = False, reduced: bool = False,
+    clipped: bool = False, bag: bool = False, penalty: bool = False, reduced: bool = False, tables: int = 1, lookups: int = 1,
 ) -> TraceBuilder:  # fmt: skip
-    """Steps of 100 ms: a lookup, its gradient with zeros for `fill`, a head, and an update that passes over the table."""
+    """Steps of 100 ms: a lookup, its gradient with zeros for `fill`, a head, and an update that passes over the table.
+
+    With several tables of that shape, or several lookups of each, all of it as often, and gradients of one table are added up.
+    """
     builder = TraceBuilder(device)
     table: list[int] = [rows, WIDTH]
     for number in range(steps):
@@ -57,18 +86,14 @@ def world(
         builder.step(number, at, STEP)
         step = _Step(builder, at + 100)
         backward = 4242 if device is None else AUTOGRAD
-        step.op("aten::embedding", 500, [table, [indices], [], [], []], thread=4242, sequence=10 * number)
+        step.lookups(tables * lookups, indices, table, 10 * number)
         if penalty:
             step.op("aten::pow", 500, [table, []], thread=4242, sequence=10 * number + 1)
         weight = table if tied else LAYER
         step.op("aten::linear", 2_000, [[indices, WIDTH], weight, []], thread=4242, sequence=10 * number + 2)
         name = "aten::_embedding_bag_dense_backward" if bag else "aten::embedding_dense_backward"
-        begin = step.at
-        step.at += 10
-        step.op("aten::zero_", fill, [table], thread=backward)
-        step.op("aten::add_", 1_000, [[indices, WIDTH]], thread=backward)
-        dims = [[indices, WIDTH], [indices], [], [], []]
-        builder.op(name, begin, step.at - begin, thread=backward, **{"Input Dims": dims})
+        for lookup in range(tables * lookups):
+            step.gradient(name, backward, fill, indices, table, adding=each if lookup % lookups else None)
         if clipped:
             step.op("aten::linalg_vector_norm", each, [table, []], thread=4242)
         if reduced:
@@ -79,12 +104,9 @@ def world(
             step.at, step.free = step.at + 10, step.free + 3_000
         begin = step.at
         step.at += 10
+        hiding: list[object] = [] if hidden else [*[table] * tables, [rows, WIDTH * 3]]
         for op in PASSES[optimizer]:
-            if lists:
-                shown: list[object] = [] if hidden else [table, [rows, WIDTH * 3]]
-                step.op(op.replace("aten::", "aten::_foreach_"), each, [shown, shown, []], thread=4242)
-            else:
-                step.op(op, each, [table, table, []], thread=4242)
+            step.update(op, each, [table] * tables, hiding if lists else None)
         kind = "SGD" if optimizer == "momentum" else optimizer
         builder.optimizer(begin, step.at - begin, kind)
         if device is not None:
@@ -173,6 +195,28 @@ def test_leaves_alone_what_sparse_gradients_do_not_go_with(what: dict[str, objec
     result = run(RULE, world(**what))  # type: ignore[arg-type]
     assert result.state is State.CLEAR
     assert words in result.reason
+
+
+@pytest.mark.parametrize("what", [{}, {"lists": True}, {"lists": True, "hidden": True}], ids=["ops", "lists", "hidden"])
+def test_the_rows_of_all_tables_of_a_shape_are_counted_and_those_of_one_looked_up_again_are_not(
+    what: dict[str, bool],
+) -> None:
+    device = "cuda" if what else None
+    common = {"indices": 60_000, "fill": 4_000, "each": 2_000, "device": device}
+    several = judged(RULE, world(tables=4, **common, **what)).finding  # type: ignore[arg-type]
+    assert (
+        "of 4 embeddings are whole tables of 1,000,000 rows each, of all of which an update looks up at most 6.0 %"
+        in several.why
+    )
+    once = run(RULE, world(lookups=4, **common, **what))  # type: ignore[arg-type]
+    assert once.state is State.CLEAR
+    assert "24 % of a table's rows" in once.reason
+
+
+def test_momentum_is_seen_in_the_passes_over_a_table_that_is_looked_up_several_times() -> None:
+    result = run(RULE, world(lookups=4, indices=5_000, fill=4_000, each=2_000, optimizer="momentum"))
+    assert result.state is State.CLEAR
+    assert "more than once" in result.reason
 
 
 def test_cannot_tell_without_shapes() -> None:
