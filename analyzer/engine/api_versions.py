@@ -65,6 +65,7 @@ APIS = (
         r"make_graphed_callables|torch\.cuda\.graph\b|torch\.cuda\.CUDAGraph\b", (1, 10)
     ),  # release notes of 1.10: CUDA graphs
     # Attention, and other functions.
+    _api(r"is_grads_batched", (1, 12)),  # documentation of 1.12; earlier ones were not looked at
     _api(r"scaled_dot_product_attention|attn_implementation=\"sdpa\"", (2, 0)),
     _api(r"torch\.nn\.attention import .*sdpa_kernel|sdpa_kernel\(", (2, 3)),
     _api(r"flex_attention", (2, 5)),

@@ -28,6 +28,31 @@ _FIX = (
         "Where only the sum is used: one pass for the batch. A batch that does not fit: fewer and larger parts.",
     ),
 )
+_OF_INPUTS = Advice(
+    "diff",
+    "-for x in inputs:\n-    (gradient,) = torch.autograd.grad(model(x[None]).sum(), x, create_graph=True)\n"
+    "+(gradients,) = torch.autograd.grad(model(inputs).sum(), inputs, create_graph=True)",
+    "Where each sample's gradient is that of its own input, as in a gradient penalty, or for forces: one call for the sum, as what "
+    "a sample gives depends on no other's input. Not behind batch norm, which mixes samples.",
+)
+_OF_OUTPUTS = (
+    Advice(
+        "diff",
+        "-rows = [torch.autograd.grad(outputs[..., k].sum(), inputs, retain_graph=True)[0] for k in range(n)]\n"
+        "+directions = torch.eye(n).view(n, *[1] * (outputs.dim() - 1), n).expand(n, *outputs.shape)\n"
+        "+(rows,) = torch.autograd.grad(outputs, inputs, directions, retain_graph=True, is_grads_batched=True)",
+        "Where every turn's gradients are wanted, as for a Jacobian, second derivatives, or the losses of several tasks: all "
+        "directions in one call (`create_graph=True` where they are part of a loss). It computes as much as "
+        "the turns do, and saves the way from op to op; where ops are large it saves nothing. Measure it.",
+    ),
+    Advice(
+        "diff",
+        "-for k in range(n):\n-    (gradient,) = torch.autograd.grad(outputs[k], inputs, retain_graph=True)\n"
+        "+(gradients,) = torch.autograd.grad(outputs.sum(), inputs)",
+        "Where each output depends on one input, its own, as a sample's does: one call for the sum, which computes as much as one "
+        "turn.",
+    ),
+)
 _LARGER_PARTS = Advice(
     "diff",
     "-for part in batch.split(size):\n-    (criterion(model(part.inputs), part.targets) * len(part) / len(batch)).backward()\n"
@@ -47,6 +72,8 @@ def passes_finding(facts: Facts) -> Finding:
         dispatch_bound=found.usual_op_ns < DISPATCH_BOUND_OP_NS,
     )
     main = facts.host.main_thread
+    fix = _fix(found)
+    again = found.returns and found.over_one_graph
     line = None if main is None else facts.host.stacks.loop([main] * len(found.spans), found.spans, main, _PASS)
     taken, step = facts.steps.per_step(found.spans.total_ns), facts.steps.per_step(facts.steps.total_ns)
     return Finding(
@@ -58,14 +85,16 @@ def passes_finding(facts: Facts) -> Finding:
             Saving(
                 claims=loss.claims,
                 kernel_ns=loss.op_ns,
-                basis="what the turns but the first cost the host; where their ops are long, only the time between ops",
+                usual_kernel_ns=0 if again else None,
+                basis="what the turns but the first cost the host; where their ops are long, only the time between ops"
+                + ("; likely the time between ops alone, as all turns' work in one call is as much" if again else ""),
             ),
             found.spans,
         ),
-        fix=(_LARGER_PARTS,) if found.adds_up else _FIX,
-        verify=f"Record again: {'fewer passes' if found.adds_up else 'one pass'} an update; the gradients must be the same.",
+        fix=fix,
+        verify=f"Record again: {'one pass' if fix is _FIX else 'fewer passes'} an update; the gradients must be the same.",
         steps_seen=facts.steps.count_with(found.spans),
-        confidence=Confidence.MEDIUM,
+        confidence=Confidence.LOW if again else Confidence.MEDIUM,
         evidence=(
             Bars("mean step, host", "ns", (Bar("turns but the first", taken), Bar("rest of the step", step - taken))),
         ),
@@ -77,7 +106,22 @@ def passes_finding(facts: Facts) -> Finding:
     )
 
 
+def _fix(found: Passes) -> tuple[Advice, ...]:
+    if found.adds_up:
+        return (_LARGER_PARTS,)
+    if not found.returns:
+        return _FIX
+    return _OF_OUTPUTS if found.over_one_graph else (_OF_INPUTS, _FIX[0])
+
+
 def _what(found: Passes) -> str:
     if found.adds_up:
         return "and each adds its gradients to those of the one before, as of a batch cut into small parts"
+    if found.returns:
+        between = (
+            "again and again through the same graph, as no layer runs between them"
+            if found.over_one_graph
+            else "each after a pass forward, as sample by sample"
+        )
+        return f"mostly for `torch.autograd.grad`, as no parameter receives a gradient, and {between}"
     return "as for gradients sample by sample, or a batch cut into small parts"

@@ -13,7 +13,9 @@ Each op costs some microseconds of dispatch, however little it computes. On many
 ## How it is measured
 As PY002, for sequences that take no elements: units of 2 to 16 ops under one parent, outside loader and optimizer, none of which
 makes up a layer; of experts, which are made of layers, the products are no part of the cost. Backward passes are counted by the
-gradient that each makes first, between two steps of the optimizer; their cost is all turns but the first. Samples one by one are
+gradient that each makes first, between two steps of the optimizer; their cost is all turns but the first. Where no parameter
+receives a gradient in most, they are calls of `torch.autograd.grad`: without a layer between them, one graph gone through again,
+for which the time between ops is likely and the turns' own work the most. Samples one by one are
 turns with a layer and a loss, none of which runs backward by itself or is a step of a cell (PY006); a recurrent layer has to begin
 from zeros in each, and nothing is joined with `cat`, as a state would be. On a device the rule speaks up only where launches limit
 the step; the cost is the idle time in the loop. On a CPU-only trace it is the loop's time, where an op usually takes less than
@@ -39,7 +41,8 @@ torch._foreach_lerp_(averages, weights, 1 - decay)
 1. Lists of tensors: `torch._foreach_*`; for moving averages `torch._foreach_lerp_`, or `AveragedModel`.
 2. Tensors of one shape: stack them once, then one batched op (`bmm`, `einsum`); one factor for all: put the others side by side.
 3. Experts: rows sorted by expert, then one grouped or batched product.
-4. Gradients per sample: `torch.func.vmap(torch.func.grad(...))`; where only their sum is used, one pass for the batch.
+4. Gradients per sample: `torch.func.vmap(torch.func.grad(...))`; where only their sum is used, one pass for the batch; those of
+   inputs: `torch.autograd.grad` of the sum; of several outputs: `is_grads_batched=True`.
 5. Samples one by one: put together to one batch; sequences of several lengths packed.
 6. Tensors made one by one: one array of all rows, made a tensor once.
 

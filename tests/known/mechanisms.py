@@ -491,6 +491,16 @@ def _parts() -> TraceBuilder:
     return sample_by_sample(each=10, adds_up=True)
 
 
+def _second() -> TraceBuilder:
+    """Twenty calls of `torch.autograd.grad` through one graph, and the backward pass of the loss."""
+    return sample_by_sample(each=10, receiving=1, layer="aten::select")
+
+
+def _penalty() -> TraceBuilder:
+    """The same, but for a pass forward in front of each."""
+    return sample_by_sample(each=10, receiving=1)
+
+
 MECHANISMS = (
     _said("ranges are steps", "ten that tile the recording", True, lambda: _counts(_denoising("denoise {}", parts=1), 10)),
     _said("ranges are steps", "turns of a player", True, lambda: _counts(_denoising("player_turn {}", parts=1), 10)),
@@ -517,6 +527,9 @@ MECHANISMS = (
     _said("the program stops by itself", "as many ops stop", False, lambda: _fires("PY001", stopping(gaps=_GAPS, stalls=3))),
     _said("gradients of samples are wanted", "none adds up", True, lambda: _advises("PY003", sample_by_sample(each=10), "vmap")),
     _said("gradients of samples are wanted", "parts of a batch", False, lambda: _advises("PY003", _parts(), "vmap")),
+    _said("gradients of samples are wanted", "second derivatives", False, lambda: _advises("PY003", _second(), "vmap")),
+    _said("a graph is gone through again", "second derivatives", True, lambda: _advises("PY003", _second(), "is_grads_batched")),
+    _said("a graph is gone through again", "one for each sample", False, lambda: _advises("PY003", _penalty(), "is_grads_batched")),
     _said("turns could be one call", "of SGD", True, lambda: _fires("PY003", of_history("SGD", _HISTORY))),
     _said("turns could be one call", "LBFGS's history", False, lambda: _fires("PY003", of_history("LBFGS", _HISTORY))),
     _said("a scaler's read stalls", "in front of passes", True, lambda: _fires("SY001", scaled(fused=False))),

@@ -5,21 +5,35 @@ from __future__ import annotations
 from building.builders import TraceBuilder
 
 STEP = 10_000
-NODE = "autograd::engine::evaluate_function: AddmmBackward0"
+EVALUATES = "autograd::engine::evaluate_function: "
+NODE = f"{EVALUATES}AddmmBackward0"
 
 
 def sample_by_sample(
-    passes: int = 20, *, update_each: bool = False, each: float = 40, adds_up: bool = False
+    passes: int = 20,
+    *,
+    update_each: bool = False,
+    each: float = 40,
+    adds_up: bool = False,
+    receiving: int = 0,
+    layer: str = "aten::linear",
 ) -> TraceBuilder:
-    """Steps of 10 ms: a layer, its loss and its backward pass for every sample, 10 us of Python behind each; then one update."""
+    """Steps of 10 ms: a layer, its loss and its backward pass for every sample, 10 us of Python behind each; then one update.
+
+    So many passes, the last ones, leave a gradient with a parameter; where it is 0, no trace of that is recorded.
+    """
     builder = TraceBuilder(None)
     for number in range(3):
         at = number * STEP
         builder.step(number, at, STEP)
         for sample in range(passes):
             when = at + (4 * each + 10) * sample
-            for place, name in enumerate(("aten::linear", "aten::nll_loss", "aten::ones_like", NODE)):
+            for place, name in enumerate((layer, "aten::nll_loss", "aten::ones_like", NODE)):
                 builder.op(name, when + place * each, each)
+            if receiving:
+                builder.op(f"{EVALUATES}torch::autograd::AccumulateGrad", when + 3 * each + 1, each - 2)
+            if sample >= passes - receiving:
+                builder.op("torch::autograd::AccumulateGrad", when + 3 * each + 2, each - 4)
             if adds_up:
                 builder.op("torch::autograd::AccumulateGrad", when + 3 * each + 1, each - 2)
                 builder.op("aten::add_", when + 3 * each + 2, each - 4)

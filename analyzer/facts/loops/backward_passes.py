@@ -31,6 +31,11 @@ _ROUNDED_NS = 1_000
 # Searches along a line: each of its passes needs the result of the one before.
 _SEARCHES = Pattern("LBFGS", re.IGNORECASE)
 _ACCUMULATES = Pattern(r".*\bAccumulateGrad$")
+# What runs where a leaf receives its gradient; what is taken out for `torch.autograd.grad` ends one level above it.
+_RECEIVES = Pattern(r"(?!autograd::engine).*\bAccumulateGrad$")
+_LAYER = Pattern(
+    r"aten::(?:linear|addmm|mm|matmul|bmm|baddbmm|einsum|embedding|conv\w*|lstm|gru|rnn_tanh|rnn_relu|scaled_dot_product\w*)$"
+)
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -44,6 +49,8 @@ class Passes(msgspec.Struct, frozen=True):
         usual_op_ns: Mean time of one op, or node of the backward pass, in the spans, without those that took far longer than others
             of their name; 0 without.
         adds_up: Whether each adds its gradients to those of the one before; where those of every sample are wanted, none does.
+        returns: Whether in most no leaf receives a gradient, as in calls of `torch.autograd.grad`; False where none ever does.
+        over_one_graph: Whether no layer runs forward in most turns: they go back through what ran before them.
     """
 
     spans: IntervalSet
@@ -51,6 +58,8 @@ class Passes(msgspec.Struct, frozen=True):
     updates: int
     usual_op_ns: float
     adds_up: bool = False
+    returns: bool = False
+    over_one_graph: bool = False
 
 
 def many_passes(trace: Trace, steps: Steps) -> Passes:
@@ -70,9 +79,8 @@ def many_passes(trace: Trace, steps: Steps) -> Passes:
     begins = _begins(others, starts, start[made], end[made])
     optimizer, began = is_any(ranges["kind"], "optimizer_step"), ranges["start_ns"].to_numpy()
     bounds = distinct(np.concatenate([began[optimizer], steps.used["host_start_ns"].to_numpy(), [_NEVER]]))
-    update, first, number = np.unique(
-        np.searchsorted(bounds, begins, side="right"), return_index=True, return_counts=True
-    )
+    number_of = np.searchsorted(bounds, begins, side="right")
+    update, first, number = np.unique(number_of, return_index=True, return_counts=True)
     searching = began[optimizer & matching(ranges["name"], _SEARCHES.search)]
     many = (number >= MIN_PASSES) & ~np.isin(bounds[update], searching)
     if not many.any():
@@ -85,7 +93,31 @@ def many_passes(trace: Trace, steps: Steps) -> Passes:
     outermost = inside[nest(ops["thread"].to_numpy()[inside], start[inside], end[inside]).is_root]
     usual = usual_ns(codes_of(ops["name"])[outermost].astype(np.int64), ops["dur_ns"].to_numpy(np.int64)[outermost])
     passes = int(number[many].sum())
-    return Passes(spans, passes, int(many.sum()), usual, adds_up=_adds_up(ops, within, spans, passes))
+    layers = inside[matching(ops["name"].iloc[inside], _LAYER.match)]
+    forward = ~IntervalSet(starts, end[nodes]).contains(start[layers])
+    return Passes(
+        spans,
+        passes,
+        int(many.sum()),
+        usual,
+        adds_up=_adds_up(ops, within, spans, passes),
+        returns=_returns(
+            start[within & matching(ops["name"], _RECEIVES.match)], begins[np.isin(number_of, update[many])]
+        ),
+        over_one_graph=bool(2 * np.count_nonzero(forward) < passes),
+    )
+
+
+def _returns(received: Int64Array, begins: Int64Array) -> bool:
+    """Whether less than half of the passes hand a gradient to a leaf.
+
+    Args:
+        received: When leaves received gradients in the used steps; where none did, nothing says that it would show.
+        begins: When each pass begins, in order.
+    """
+    # Before the first none has begun.
+    receiving = np.count_nonzero(distinct(np.searchsorted(begins, received, side="right")))
+    return len(received) > 0 and bool(2 * receiving < len(begins))
 
 
 def _adds_up(ops: pd.DataFrame, within: BoolArray, spans: IntervalSet, passes: int) -> bool:

@@ -133,6 +133,37 @@ def test_gradients_that_add_up_are_parts_of_one_batch_and_others_those_of_sample
 
 
 @pytest.mark.parametrize(
+    ("receiving", "layer", "words"),
+    [
+        (1, "aten::linear", "of its own input"),
+        (1, "aten::select", "is_grads_batched=True"),
+        (20, "aten::linear", "torch.func.grad"),
+        (20, "aten::select", "torch.func.grad"),
+        (0, "aten::select", "torch.func.grad"),
+    ],
+    ids=["of inputs", "of outputs", "of parameters", "of parameters through one graph", "not recorded"],
+)
+def test_passes_that_leave_no_gradient_with_a_parameter_are_calls_of_grad(
+    receiving: int, layer: str, words: str
+) -> None:
+    found = judged(RULE, sample_by_sample(each=10, receiving=receiving, layer=layer)).finding
+    first = found.fix[0]
+    assert words in f"{first.code} {first.note}"
+    assert ("torch.autograd.grad" in found.why) is (receiving == 1)
+
+
+def test_of_one_graph_gone_through_again_the_time_between_ops_is_likely() -> None:
+    anew, again = (
+        judged(RULE, sample_by_sample(each=10, receiving=1, layer=layer)).finding
+        for layer in ("aten::linear", "aten::select")
+    )
+    assert again.saving.total_ns == anew.saving.total_ns == anew.saving.usual_ns
+    assert again.saving.usual_ns == again.saving.claims.total_ns == 3 * 19 * 10 * 1_000
+    assert again.confidence is Confidence.LOW
+    assert len(again.fix) == 2
+
+
+@pytest.mark.parametrize(
     ("name", "unit", "state"),
     [
         ("LBFGS", ("aten::dot", "aten::mul", "aten::item", "aten::add_"), State.CLEAR),
@@ -224,9 +255,35 @@ def test_recorded_here_gradients_sample_by_sample_are_named_and_one_pass_is_quie
     assert slow.loops.backward_passes.passes == 24 * slow.loops.backward_passes.updates > 0
     assert "One update, many backward passes" in titles(slow)
     assert slow.loops.backward_passes.adds_up
+    assert not slow.loops.backward_passes.returns
     assert not record(tmp_path / "apart.json", model, apart).loops.backward_passes.adds_up
     fast = record(tmp_path / "once.json", model, at_once)
     assert fast.loops.backward_passes.updates == 0
+
+
+def test_recorded_here_gradients_of_inputs_and_second_derivatives_are_told_apart(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Linear(12, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    x = torch.randn(24, 12)
+
+    def penalty() -> None:
+        inputs = x.clone().requires_grad_()
+        total = torch.zeros(())
+        for index in range(24):
+            (gradient,) = torch.autograd.grad(model(inputs[index : index + 1]).sum(), inputs, create_graph=True)
+            total = total + (gradient.norm() - 1) ** 2
+        total.backward()
+
+    def laplacian() -> None:
+        inputs = x.clone().requires_grad_()
+        (slope,) = torch.autograd.grad(model(inputs).sum(), inputs, create_graph=True)
+        twice = [torch.autograd.grad(slope[:, k].sum(), inputs, create_graph=True)[0][:, k] for k in range(12)]
+        torch.stack(twice).square().mean().backward()
+
+    apart = record(tmp_path / "penalty.json", model, penalty).loops.backward_passes
+    assert (apart.returns, apart.over_one_graph, apart.adds_up) == (True, False, False)
+    again = record(tmp_path / "laplacian.json", model, laplacian).loops.backward_passes
+    assert (again.returns, again.over_one_graph, again.adds_up) == (True, True, False)
 
 
 def model_by_sample(
