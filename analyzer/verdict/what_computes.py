@@ -110,11 +110,27 @@ def _last_resort(facts: Facts, computing_ns: int) -> str:
 
 
 def _op_alone(facts: Facts) -> str:
-    """The op that takes a third of a CPU's steps or more: first one that models are not made of, then the update, then any."""
+    """The op that takes a third of a CPU's steps or more: first one that models are not made of, then the update, then any.
+
+    Before all what is no op but has a span like one: a function written in Python, whatever it calls.
+    """
     return (
-        _alone_takes(facts, facts.kernels.longest_besides)
+        _written(facts)
+        or _alone_takes(facts, facts.kernels.longest_besides)
         or _update_alone(facts)
         or _alone_takes(facts, facts.kernels.longest_op)
+    )
+
+
+def _written(facts: Facts) -> str:
+    """A function of autograd that is written in Python, where a good part of the step is in it and in no op that it calls."""
+    found = facts.kernels.written_function
+    ratio = facts.steps.ratio(found.ns) if found is not None else 0.0
+    if found is None or ratio < _WORTH_NAMING:
+        return ""
+    return (
+        f"Of the step {share(min(ratio, 1.0))} is in `{found.name[:_NAME_LENGTH]}`, a `torch.autograd.Function`, and in no op that "
+        "it calls: in Python, numpy or an extension, which the trace does not tell apart."
     )
 
 

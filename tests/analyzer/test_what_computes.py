@@ -128,6 +128,41 @@ def test_without_a_device_an_op_that_stands_out_is_named(op: str, dur: float, wo
     assert what_computes(Facts(builder.trace())) == words
 
 
+def with_function(name: str, node: str, *, own: float, called: float = 500) -> Facts:
+    """Steps of 10 ms with a function whose call and node take `own` each beside an op inside, and other ops in the rest."""
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * 10_000.0
+        builder.step(number, at, 10_000)
+        for place, span in ((0, name), (5_000, node)):
+            builder.op(span, at + place, own + called)
+            builder.op("aten::mul", at + place + 1, called)
+            for index in range(4):
+                part = (4_900 - own - called) / 4
+                builder.op(f"aten::op{index}", at + place + own + called + index * part, part - 1)
+    return Facts(builder.trace())
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "own", "words"),
+    [
+        ("SoftDTW", "SoftDTWBackward", 1_500, "Of the step 30 % is in `SoftDTW`, a `torch.autograd.Function`"),
+        ("SoftDTW", "SoftDTWBackward", 400, ""),
+        ("SoftDTW", "SoftDTWBackward0", 1_500, ""),
+        ("aten::addmm", "AddmmBackward", 1_500, ""),
+        ("CompiledFunction", "CompiledFunctionBackward", 1_500, ""),
+    ],
+)
+def test_without_a_device_a_function_written_in_python_is_no_op(name: str, node: str, own: float, words: str) -> None:
+    said = what_computes(with_function(name, node, own=own))
+    assert said.startswith(words)
+    assert bool(said) is bool(words)
+
+
+def test_what_a_function_calls_is_not_its_own_time() -> None:
+    assert "SoftDTW" not in what_computes(with_function("SoftDTW", "SoftDTWBackward", own=300, called=2_000))
+
+
 @pytest.mark.parametrize("around", [True, False])
 def test_an_op_around_the_range_that_marks_a_step_counts_in_the_first_step_too(around: bool) -> None:
     builder = TraceBuilder(None)

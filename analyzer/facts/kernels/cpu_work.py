@@ -29,6 +29,8 @@ _REORDER = Pattern(
 )
 
 
+# What torch.compile wraps compiled code in: its own time is that of kernels.
+_COMPILED = frozenset({"CompiledFunction"})
 # A call this short is mostly its own beginning and end, which the processor's units, its other cores or narrower numbers leave as
 # they are: a product of 8 x 64 by 64 x 8 takes 3 us under the profiler, of it 0.1 us for multiplying.
 _BRIEF_NS = 10_000
@@ -109,24 +111,47 @@ def longest_op(trace: Trace, steps: Steps, host: HostFacts, *, products: bool = 
         host: What the threads of the host do.
         products: Whether ops that multiply matrices count.
     """
+    total = _own_by_name(trace, steps, host)
+    if not products:
+        total = total[[_MATRIX.match(str(name)) is None for name in total.index]]
+    if not len(total):
+        return None
+    name = str(total.idxmax())
+    return OwnTime(name, int(total.max()), _MATRIX.match(name) is not None)
+
+
+def written_function(trace: Trace, steps: Steps, host: HostFacts) -> OwnTime | None:
+    """The `torch.autograd.Function` written in Python in which the step's thread spends most time, forward and backward.
+
+    Such a class gives its name to its call, and with `Backward` behind it to its node; nodes of torch's own ops end in a number, or
+    their ops are named otherwise. None where there is none.
+    """
+    total = _own_by_name(trace, steps, host)
+    times = {str(name): int(ns) for name, ns in total.items()}
+    both = {
+        name: ns + times[f"{name}Backward"]
+        for name, ns in times.items()
+        if f"{name}Backward" in times and name not in _COMPILED
+    }
+    if not both:
+        return None
+    name = max(both, key=lambda one: both[one])
+    return OwnTime(name, both[name], matrix=False)
+
+
+def _own_by_name(trace: Trace, steps: Steps, host: HostFacts) -> pd.Series[Any]:
+    """Nanoseconds in the used steps that the step's thread spends in ops of each name and in no op inside them."""
     ops, window = trace.ops, steps.host_window
     if not len(window):
-        return None
+        return pd.Series(dtype=np.int64)
     # An op around the range that marks the first step begins just before it.
     bounds = window.start_ns[0], window.end_ns[-1]
     start, end = (np.clip(ops[name].to_numpy(np.int64), *bounds) for name in ("start_ns", "end_ns"))
     own = own_ns(end - start, host.ops.parent)
     here = (ops["thread"] == host.main_thread).to_numpy(dtype=bool)
     here = here & window.contains(start) & (end > start)
-    if not here.any():
-        return None
-    total = ops[here].assign(own_ns=own[here]).groupby("name", observed=True)["own_ns"].sum()
-    if not products:
-        total = total[[_MATRIX.match(str(name)) is None for name in total.index]]
-        if not len(total):
-            return None
-    name = str(total.idxmax())
-    return OwnTime(name, int(total.max()), _MATRIX.match(name) is not None)
+    total: pd.Series[Any] = ops[here].assign(own_ns=own[here]).groupby("name", observed=True)["own_ns"].sum()
+    return total
 
 
 def _of_type(types: pd.Series[Any], kind: str) -> BoolArray:

@@ -9,7 +9,7 @@ from analyzer.facts.kernels.alignment import Alignment, alignment
 from analyzer.facts.kernels.attention import Attention, attention
 from analyzer.facts.kernels.conv_bias import ConvBias, conv_bias
 from analyzer.facts.kernels.counters import Counters, counters
-from analyzer.facts.kernels.cpu_work import CpuWork, OwnTime, cpu_work, longest_op
+from analyzer.facts.kernels.cpu_work import CpuWork, OwnTime, cpu_work, longest_op, written_function
 from analyzer.facts.kernels.filling import Filling, filling
 from analyzer.facts.kernels.find import Kernels, kernels
 from analyzer.facts.kernels.fusion import Fusion, fusion
@@ -68,6 +68,11 @@ class KernelFacts(Section):
     def longest_besides(self) -> OwnTime | None:
         """The same of ops that multiply no matrices."""
         return longest_op(self.trace, self._steps, self._host, products=False)
+
+    @fact
+    def written_function(self) -> OwnTime | None:
+        """The `torch.autograd.Function` written in Python in which that thread spends most time of its own; None without any."""
+        return written_function(self.trace, self._steps, self._host)
 
     @fact
     def instance_norms(self) -> int:
