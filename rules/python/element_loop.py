@@ -2,7 +2,8 @@
 
 ## What it finds
 A short sequence of ops that begins with taking or writing an element (`t[i]`, a slice, `unbind`) and repeats ten times or more in
-a row. Between the model's last layer and the backward pass it is named for what it usually is: a loss computed in a Python loop.
+a row. Between the model's last layer and the backward pass it is named for what it usually is, a loss computed in a Python loop,
+unless its turns read values and no gradient comes back to them.
 
 ## Why it costs time
 Each op costs some microseconds of Python and dispatch, however little it computes. A loop over 64 samples with four ops each pays
@@ -86,6 +87,8 @@ META = RuleMeta(
     measured=True,
 )
 _MAX_FINDINGS = 3
+# Ops by which a value becomes one of Python's.
+_READING = frozenset({"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero"})
 _RECURSION = Advice(
     "python",
     "recursion = torch.compile(recursion)",
@@ -110,13 +113,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     for loop in costly[:_MAX_FINDINGS]:
         line = line_of(facts, loop)
-        is_loss = loop.phase == "loss"
+        is_loss = loop.phase == "loss" and not _only_reads(loop)
         yield Finding(
             why=f"A Python loop{named(line)} goes through a tensor: {what(facts, loop)}.{_waiting(facts, loop)}",
             saving=saving_of(facts, loop),
             fix=_fix(facts, loop),
             verify="Record again: the repeated sequence should be gone; compare "
-            + ("the results, they" if facts.model.infers else "the loss, it")
+            + ("the results, they" if facts.model.infers or _only_reads(loop) else "the loss, it")
             + " must be the same.",
             steps_seen=loop.steps_seen,
             confidence=Confidence.MEDIUM if loop.varies else Confidence.HIGH,
@@ -125,6 +128,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             caveats=() if _of_samples(loop) else (_MAY_DEPEND,),
             title="Loss computed in a Python loop" if is_loss else None,
         )
+
+
+def _only_reads(loop: Loop) -> bool:
+    """Whether its turns read values into Python and no gradient comes back to them, as where predictions are counted: no loss."""
+    return bool(_READING & set(loop.unit)) and not loop.backward
 
 
 _GROUPS = Advice(

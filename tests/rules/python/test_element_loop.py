@@ -245,6 +245,28 @@ def test_values_that_each_turn_reads_are_read_once() -> None:
     assert any("vmap" in one.code for one in judged(RULE, world()).finding.fix)
 
 
+@pytest.mark.parametrize(
+    ("unit", "backward", "loss"),
+    [
+        (("aten::select", "aten::argmax", "aten::item"), False, False),
+        (("aten::select", "aten::argmax", "aten::item"), True, True),
+        (("aten::select", "aten::argmax", "aten::add"), False, True),
+    ],
+    ids=["predictions counted", "a gradient comes back", "nothing read"],
+)
+def test_turns_that_read_values_and_get_no_gradient_are_no_loss(
+    unit: tuple[str, ...], backward: bool, loss: bool
+) -> None:
+    builder = world(unit=unit)
+    if not backward:
+        for event in builder.events:
+            if "SubBackward0" in event["name"]:
+                del event["args"]["Sequence number"]
+    found = judged(RULE, builder).finding
+    assert (found.title == "Loss computed in a Python loop") is loss
+    assert ("compare the loss" in found.verify) is loss
+
+
 def test_turns_that_all_differ_and_layers_are_no_loop() -> None:
     assert run(RULE, branching(unlike=True)).state is State.CLEAR
     assert run(RULE, branching(layer="aten::conv2d")).state is State.CLEAR
