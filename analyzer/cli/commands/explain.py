@@ -94,15 +94,14 @@ def command(ctx: click.Context, /, paths: tuple[Path | str, ...], **typed: Any) 
     """
     # Everything wrong with the call is said before the trace is read.
     asked = Asked(**typed).checked()
-    browsing = not paths and not asked.documented and asked.fail_on is None and wants_screen()
+    on_screen = not asked.documented and asked.fail_on is None and wants_screen()
     near, urls = parted(paths)
-    sources = _sources(near, urls, browsing=browsing)
+    sources = _sources(near, urls, browsing=not paths and on_screen)
     planned = documents.plan(asked.stated, asked.targets, sources, briefly=asked.briefly(sys.stdout))
     for source in sources:
         settings.check_saved(source, given=asked.chooses)
     # With a baseline the trace is read as one of several.
     only = sources[0] if len(sources) == 1 and not urls and asked.baseline is None else None
-    on_screen = not asked.documented and asked.fail_on is None and wants_screen()
     with alone.begun(only, strict=asked.strict, cached=not asked.no_cache, on_screen=on_screen) as ahead:
         ctx.exit(_said(sources, urls, asked, planned, ahead))
 
@@ -158,13 +157,11 @@ def _show(paths: list[Path], options: Options, asked: Asked, config: Path | None
     Returns:
         None where it cannot be loaded; then text is printed.
     """
-    if len(paths) > 1 or ahead is not None:
-        return _open(paths, options, asked, config, ahead)
-    from traces.reader.parallel.ahead import decoding_ahead
-
+    if len(paths) > 1:
+        return _open(paths, options, asked, config)
     # It is decoded while the interface is imported, whose first screen comes before the trace.
-    with decoding_ahead(paths[0], strict=options.strict, spared_cores=1, cached=options.cached) as ahead:
-        return _open(paths, options, asked, config, ahead)
+    with alone.decoding(paths[0], ahead, strict=options.strict, cached=options.cached, on_screen=True) as now:
+        return _open(paths, options, asked, config, now)
 
 
 def _open(

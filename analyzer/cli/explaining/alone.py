@@ -31,15 +31,37 @@ def begun(path: Path | None, *, strict: bool, cached: bool, on_screen: bool) -> 
         What is being decoded; None where nothing is, or something was kept of it: then little may be left to decode.
     """
     from traces.reader.cache.folder import is_anything_of
-    from traces.reader.parallel.ahead import decoding_ahead
 
     if path is None or (cached and is_anything_of(path)):
         yield None
         return
+    with decoding(path, None, strict=strict, cached=cached, on_screen=on_screen) as ahead:
+        yield ahead
+
+
+@contextmanager
+def decoding(
+    path: Path, ahead: Ahead | None, *, strict: bool, cached: bool, on_screen: bool = False
+) -> Iterator[Ahead]:
+    """What is being decoded, or begins to be.
+
+    Args:
+        path: The trace.
+        ahead: What has begun already.
+        strict: As for `begun`, and the others too.
+        cached: Likewise.
+        on_screen: Likewise.
+    """
+    from traces.reader.parallel.ahead import decoding_ahead
+
+    if ahead is not None:
+        yield ahead
+        return
+    # On the screen threads compute side by side.
     if not on_screen:
         share_one_heap()
-    with decoding_ahead(path, strict=strict, spared_cores=int(on_screen), cached=cached) as ahead:
-        yield ahead
+    with decoding_ahead(path, strict=strict, spared_cores=int(on_screen), cached=cached) as now:
+        yield now
 
 
 def explained(path: Path, options: Options, *, measured: bool, ahead: Ahead | None = None) -> Explained:
@@ -63,20 +85,11 @@ def explained(path: Path, options: Options, *, measured: bool, ahead: Ahead | No
         answer = kept.load(path, options, Analysis)
         if answer is not None:
             return Explained(answer)
-    with _begun_now(path, options, ahead) as decoding, ProgressLine() as progress, uncollected():
+    with (
+        decoding(path, ahead, strict=options.strict, cached=options.cached) as now,
+        ProgressLine() as progress,
+        uncollected(),
+    ):
         from analyzer.opening import open_paths
 
-        return open_paths([path], options, progress, decoding).first
-
-
-@contextmanager
-def _begun_now(path: Path, options: Options, ahead: Ahead | None) -> Iterator[Ahead]:
-    """What has begun, or begins now."""
-    from traces.reader.parallel.ahead import decoding_ahead
-
-    if ahead is not None:
-        yield ahead
-        return
-    share_one_heap()
-    with decoding_ahead(path, strict=options.strict, cached=options.cached) as now:
-        yield now
+        return open_paths([path], options, progress, now).first
