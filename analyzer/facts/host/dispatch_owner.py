@@ -11,6 +11,7 @@ from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import distinct
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
+from analyzer.spans.nesting import own_ns
 from traces.trace import Trace
 
 # Of two ops that share some time one at most owns more than half of it. In recorded launch-bound training the largest owns 11 %.
@@ -133,7 +134,7 @@ def _largest(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: IntervalS
     start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
     # Other threads have ops meanwhile; the device waits for those that launch.
     launching = np.isin(ops["thread"].to_numpy(), np.unique(device.launched["launch_thread"].to_numpy()))
-    own = _own_ns(op_tree.parent, idle.overlap_with(start, end))
+    own = np.maximum(own_ns(idle.overlap_with(start, end), op_tree.parent), 0)
     own[~launching] = 0
     names = distinct_texts(ops["name"])
     codes = codes_of(ops["name"])
@@ -160,16 +161,3 @@ def _largest(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: IntervalS
 
     largest = np.argsort(-totals, kind="stable")[:_MOST_OPS].tolist()
     return [owner(code) for code in largest if totals[code] >= max(_GOOD_PART * idle.total_ns, 1)]
-
-
-def _own_ns(parent: Int64Array, inside: Int64Array) -> Int64Array:
-    """What of a time lies in each op outside the ops that it calls.
-
-    Args:
-        parent: Row of the op around each, its own where there is none, shape (ops,).
-        inside: What of the time lies in each op, shape (ops,).
-    """
-    nested = np.flatnonzero(parent != np.arange(len(parent)))
-    own = inside.copy()
-    np.subtract.at(own, parent[nested], inside[nested])
-    return np.maximum(own, 0, out=own)

@@ -102,45 +102,14 @@ class OwnTime(msgspec.Struct, frozen=True):
     matrix: bool
 
 
-def longest_op(trace: Trace, steps: Steps, host: HostFacts, *, products: bool = True) -> OwnTime | None:
-    """Measures it; None where the thread runs no op in the used steps.
+def own_by_name(trace: Trace, steps: Steps, host: HostFacts) -> pd.Series[Any]:
+    """Nanoseconds in the used steps that the step's thread spends in ops of each name and in no op inside them.
 
     Args:
         trace: The trace.
         steps: The steps.
         host: What the threads of the host do.
-        products: Whether ops that multiply matrices count.
     """
-    total = _own_by_name(trace, steps, host)
-    if not products:
-        total = total[[_MATRIX.match(str(name)) is None for name in total.index]]
-    if not len(total):
-        return None
-    name = str(total.idxmax())
-    return OwnTime(name, int(total.max()), _MATRIX.match(name) is not None)
-
-
-def written_function(trace: Trace, steps: Steps, host: HostFacts) -> OwnTime | None:
-    """The `torch.autograd.Function` written in Python in which the step's thread spends most time, forward and backward.
-
-    Such a class gives its name to its call, and with `Backward` behind it to its node; nodes of torch's own ops end in a number, or
-    their ops are named otherwise. None where there is none.
-    """
-    total = _own_by_name(trace, steps, host)
-    times = {str(name): int(ns) for name, ns in total.items()}
-    both = {
-        name: ns + times[f"{name}Backward"]
-        for name, ns in times.items()
-        if f"{name}Backward" in times and name not in _COMPILED
-    }
-    if not both:
-        return None
-    name = max(both, key=lambda one: both[one])
-    return OwnTime(name, both[name], matrix=False)
-
-
-def _own_by_name(trace: Trace, steps: Steps, host: HostFacts) -> pd.Series[Any]:
-    """Nanoseconds in the used steps that the step's thread spends in ops of each name and in no op inside them."""
     ops, window = trace.ops, steps.host_window
     if not len(window):
         return pd.Series(dtype=np.int64)
@@ -152,6 +121,42 @@ def _own_by_name(trace: Trace, steps: Steps, host: HostFacts) -> pd.Series[Any]:
     here = here & window.contains(start) & (end > start)
     total: pd.Series[Any] = ops[here].assign(own_ns=own[here]).groupby("name", observed=True)["own_ns"].sum()
     return total
+
+
+def longest_op(total: pd.Series[Any], *, products: bool = True) -> OwnTime | None:
+    """The op of most own time; None where the thread runs no op in the used steps.
+
+    Args:
+        total: What `own_by_name` gives.
+        products: Whether ops that multiply matrices count.
+    """
+    if not products:
+        total = total[[_MATRIX.match(str(name)) is None for name in total.index]]
+    if not len(total):
+        return None
+    name = str(total.idxmax())
+    return OwnTime(name, int(total.max()), _MATRIX.match(name) is not None)
+
+
+def written_function(total: pd.Series[Any]) -> OwnTime | None:
+    """The `torch.autograd.Function` written in Python in which the step's thread spends most time, forward and backward.
+
+    Such a class gives its name to its call, and with `Backward` behind it to its node; nodes of torch's own ops end in a number, or
+    their ops are named otherwise. None where there is none.
+
+    Args:
+        total: What `own_by_name` gives.
+    """
+    times = {str(name): int(ns) for name, ns in total.items()}
+    both = {
+        name: ns + times[f"{name}Backward"]
+        for name, ns in times.items()
+        if f"{name}Backward" in times and name not in _COMPILED
+    }
+    if not both:
+        return None
+    name = max(both, key=lambda one: both[one])
+    return OwnTime(name, both[name], matrix=False)
 
 
 def _of_type(types: pd.Series[Any], kind: str) -> BoolArray:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pandas as pd
+
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.isolation import fact
@@ -9,7 +13,7 @@ from analyzer.facts.kernels.alignment import Alignment, alignment
 from analyzer.facts.kernels.attention import Attention, attention
 from analyzer.facts.kernels.conv_bias import ConvBias, conv_bias
 from analyzer.facts.kernels.counters import Counters, counters
-from analyzer.facts.kernels.cpu_work import CpuWork, OwnTime, cpu_work, longest_op, written_function
+from analyzer.facts.kernels.cpu_work import CpuWork, OwnTime, cpu_work, longest_op, own_by_name, written_function
 from analyzer.facts.kernels.filling import Filling, filling
 from analyzer.facts.kernels.find import Kernels, kernels
 from analyzer.facts.kernels.fusion import Fusion, fusion
@@ -60,19 +64,24 @@ class KernelFacts(Section):
         return kernels(self.trace, self._device, self._steps, self._host)
 
     @fact
+    def _own_by_name(self) -> pd.Series[Any]:
+        """Own time of that thread's ops by name."""
+        return own_by_name(self.trace, self._steps, self._host)
+
+    @fact
     def longest_op(self) -> OwnTime | None:
         """The op in which the step's thread spends most time of its own; None without any."""
-        return longest_op(self.trace, self._steps, self._host)
+        return longest_op(self._own_by_name)
 
     @fact
     def longest_besides(self) -> OwnTime | None:
         """The same of ops that multiply no matrices."""
-        return longest_op(self.trace, self._steps, self._host, products=False)
+        return longest_op(self._own_by_name, products=False)
 
     @fact
     def written_function(self) -> OwnTime | None:
         """The `torch.autograd.Function` written in Python in which that thread spends most time of its own; None without any."""
-        return written_function(self.trace, self._steps, self._host)
+        return written_function(self._own_by_name)
 
     @fact
     def instance_norms(self) -> int:
