@@ -48,6 +48,8 @@ APIS = (
     _api(r"torch\.optim\.\w+\(.*foreach=True", (1, 12)),
     _api(r"Adafactor\(.*foreach=True", (2, 5)),
     _api(r"clip_grad_norm_\(.*foreach=True", (2, 0)),
+    # Of tensors that get gradients through it: behind 2.0 (pytorch#102409 of July 2023).
+    _api(r"_foreach_norm\(list\(", (2, 1)),
     _api(r"_foreach_norm", (1, 12)),
     _api(r"_foreach_lerp_", (2, 0)),
     _api(r"_foreach_copy_", (2, 1)),  # pytorch#107226 of August 2023, behind 2.0 (issue 90539 asks for it)

@@ -1,7 +1,7 @@
-"""OP004 per-parameter-norms: the norm of every gradient is computed by an op of its own.
+"""OP004 per-parameter-norms: the norm of every tensor of a list, gradients or weights, is computed by an op of its own.
 
 ## What it finds
-Gradient clipping or logging that computes one norm per parameter, in a row, outside the optimizer.
+Clipping, logging or a penalty that computes one norm per parameter, in a row, outside the optimizer.
 
 ## Why it costs time
 Hundreds of tiny ops are dispatched for one number. The device waits for the host between them.
@@ -11,6 +11,10 @@ Runs of at least four repetitions of a short sequence with `aten::linalg_vector_
 optimizer, without pauses of a millisecond or more between their ops, in which the program does something else (a log is written).
 The cost is the device-idle time inside the runs; on a CPU-only trace their time. The saving is that times `1 - 1/n` for
 n norms a step. Unit: nanoseconds.
+
+Norms of gradients and of weights are the same op. Gradients are named where as many tensors as have a norm are scaled behind them,
+in front of the update. Weights are named where autograd records the norms (its sequence numbers go on behind them) and not the
+backward pass, or where zero_grad ran since the last backward pass. Otherwise both are.
 
 ## Example
 Slow:
@@ -26,16 +30,19 @@ total = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, foreach=Tru
 ```
 
 ## Fix
-1. `torch.nn.utils.clip_grad_norm_(parameters, max_norm, foreach=True)` without `error_if_nonfinite`; keep the result on the device.
-2. For logging: `torch._foreach_norm(grads)`, once every N steps; where each norm is read into Python, all in one read.
+1. Clipping: `torch.nn.utils.clip_grad_norm_(parameters, max_norm, foreach=True)` without `error_if_nonfinite`; keep the result on
+   the device.
+2. For logging: `torch._foreach_norm(tensors)`, once every N steps; where each norm is read into Python, all in one read.
+3. A penalty on the weights: `torch._foreach_norm` takes gradients as well.
 
 ## Expected gain
 At most the idle time inside the runs and their kernels, and behind them as much as they took beside a busy device.
 
 ## When it is wrong
-Norms of something else than gradients. Those of weights with their layer behind each (spectral norm, weight norm) are left out,
-and those of tensors that are reshaped before, as for a norm of each sample's gradient (differential privacy): one call on all
-tensors gives one norm of each. `p.grad.view(-1).norm()` is left out with them.
+Norms of other tensors, such as activations. Those of weights with their layer behind each (spectral norm, weight norm) are left
+out, and those of tensors that are reshaped before, as for a norm of each sample's gradient (differential privacy): one call on all
+tensors gives one norm of each. `p.grad.view(-1).norm()` is left out with them. Several optimizers may each zero gradients of their
+own: then zero_grad tells nothing.
 
 ## Thresholds
 - `min_ratio`: share of the used steps that the runs cost from which the rule fires.
@@ -49,6 +56,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
+from analyzer.facts.model.norm_rows import Norms
 from analyzer.facts.time.host_loss import HostLoss, host_loss
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
@@ -61,7 +69,7 @@ META = RuleMeta(
     code="OP004",
     name="per-parameter-norms",
     family="optimizer",
-    title="Gradient norms one by one",
+    title="Norms computed one by one",
     needs=frozenset({Capability.HOST_OPS}),
     thresholds=(Threshold("min_ratio", 0.02, "ratio", "below 2 % of the step a finding goes on no card"),),
     explains=("ID001",),
@@ -87,6 +95,28 @@ _LOGGED = Advice(
     "+norms = torch.stack(torch._foreach_norm(grads)).tolist()      # all of them, and one read",
     "As for a log: only at the steps that are looked at. Of all together: `torch.stack(torch._foreach_norm(grads)).norm().item()`.",
 )
+_OF_WEIGHTS = Advice(
+    "diff",
+    "-norms = [p.norm() for p in model.parameters()]\n"
+    "+norms = torch._foreach_norm([p.detach() for p in model.parameters()])",
+    "As for a log: only at the steps that are looked at.",
+)
+_OF_WEIGHTS_READ = Advice(
+    "diff",
+    "-norms = [p.norm().item() for p in model.parameters()]\n"
+    "+weights = [p.detach() for p in model.parameters()]\n"
+    "+norms = torch.stack(torch._foreach_norm(weights)).tolist()      # all of them, and one read",
+    "As for a log: only at the steps that are looked at.",
+)
+_IN_LOSS = Advice(
+    "diff",
+    "-penalty = sum(p.norm() for p in model.parameters())\n"
+    "+penalty = torch.stack(torch._foreach_norm(list(model.parameters()))).sum()",
+    "As for a penalty on the weights: gradients go back through it as before, in one node.",
+)
+_BY_ITS_OWN = (
+    "Where each gradient is scaled by its own norm: `clip_grad_norm_` scales all by one, which trains differently."
+)
 # A line that takes a norm says so.
 _WORDS = frozenset({"norm"})
 # Norms of which fewer are read are joined before.
@@ -95,11 +125,11 @@ _MOST_READ = 0.5
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when runs of norms cost at least `min_ratio` of the used steps."""
-    work = facts.model.optimizing
-    if not work.norms:
+    norms = facts.model.optimizing.norms
+    if not norms.number:
         yield not_applicable("no row of norms of whole tensors in the used steps")
         return
-    loss = host_loss(facts.device, facts.time.device_waits, facts.time.waterfall, work.clipping)
+    loss = host_loss(facts.device, facts.time.device_waits, facts.time.waterfall, norms.time)
     ratio = facts.steps.ratio(loss.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"rows of norms cost {share(ratio)} of the step, below {share(limits['min_ratio'])}")
@@ -108,25 +138,26 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _finding(facts: Facts, loss: HostLoss, ratio: float) -> Finding:
-    work = facts.model.optimizing
-    per_step = max(1, round(facts.steps.per_step(work.norms)))
+    norms = facts.model.optimizing.norms
+    per_step = max(1, round(facts.steps.per_step(norms.number)))
     saved = loss.scaled(1 - 1 / per_step)
     who = "The GPU idles" if facts.device.main is not None else "The step spends"
-    main, runs = facts.host.main_thread, work.clipping
-    line = None if main is None else facts.host.stacks.loop([main] * len(runs), runs, main, _WORDS)
+    main = facts.host.main_thread
+    line = None if main is None else facts.host.stacks.loop([main] * len(norms.time), norms.time, main, _WORDS)
     read = _read_each(facts)
     return Finding(
         why=(
-            f"{who} {duration(facts.steps.per_step(loss.total_ns))} of {facts.steps.each} ({share(ratio)}) "
-            f"while {count(per_step, 'norm')} are computed one by one{', each read into Python by itself' if read else ''}."
+            f"{who} {duration(facts.steps.per_step(loss.total_ns))} of {facts.steps.each} ({share(ratio)}) while "
+            f"{count(per_step, 'norm')}, {_of_what(norms)}, are computed one by one"
+            f"{', each read into Python by itself' if read else ''}."
         ),
         saving=with_kernels(
             facts,
             Saving(claims=saved.claims, kernel_ns=saved.op_ns, basis="the cost of all norms but one"),
-            work.clipping,
+            norms.time,
             1 - 1 / per_step,
         ),
-        fix=(_LOGGED, _CLIPPED) if read else (_CLIPPED, _ALONE),
+        fix=_fix(norms, read=read),
         verify="Record again: one `aten::_foreach_norm` instead of many norms.",
         steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM,
@@ -135,20 +166,42 @@ def _finding(facts: Facts, loss: HostLoss, ratio: float) -> Finding:
                 "mean step",
                 "ns",
                 (
-                    Bar("norms", facts.steps.per_step(work.clipping.total_ns)),
-                    Bar("rest", facts.steps.per_step(facts.steps.total_ns - work.clipping.total_ns)),
+                    Bar("norms", facts.steps.per_step(norms.time.total_ns)),
+                    Bar("rest", facts.steps.per_step(facts.steps.total_ns - norms.time.total_ns)),
                 ),
             ),
         ),
         location=location(line),
+        caveats=(_BY_ITS_OWN,) if norms.of_gradients else (),
     )
+
+
+def _of_what(norms: Norms) -> str:
+    if norms.of_gradients is None:
+        return "of gradients or of weights, which the trace does not tell apart"
+    if norms.of_gradients:
+        return "of gradients, which are scaled behind them"
+    return "of weights, as part of a loss" if norms.in_loss else "as of weights, not of gradients"
+
+
+def _fix(norms: Norms, *, read: bool) -> tuple[Advice, ...]:
+    """What computes them at once: by what they are of, and by whether they may be there to clip."""
+    of_weights = _IN_LOSS if norms.in_loss else _OF_WEIGHTS_READ if read else _OF_WEIGHTS
+    if norms.of_gradients is False:
+        return (of_weights,)
+    logged = _LOGGED if read else _ALONE
+    if not norms.may_clip:
+        return (logged, of_weights)
+    if norms.of_gradients:
+        return (_LOGGED, _CLIPPED) if read else (_CLIPPED,)
+    return (logged, _CLIPPED, of_weights) if read else (_CLIPPED, logged, of_weights)
 
 
 def _read_each(facts: Facts) -> bool:
     """Whether about each norm is read into Python by itself."""
-    work, ops = facts.model.optimizing, facts.host.ops.ops
+    norms, ops = facts.model.optimizing.norms, facts.host.ops.ops
     read = ops["start_ns"].to_numpy()[(ops["name"] == "aten::item").to_numpy()]
-    return int(work.clipping.contains(read).sum()) >= _MOST_READ * work.norms
+    return int(norms.time.contains(read).sum()) >= _MOST_READ * norms.number
 
 
 RULE = Rule(META, check, __doc__)

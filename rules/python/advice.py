@@ -118,7 +118,7 @@ CLIPPED_IN_PARTS = Advice(
     "squared = torch.stack(torch._foreach_norm(local)).square().sum()\n"
     "torch.distributed.all_reduce(squared)                # the other ranks' shards\n"
     "torch._foreach_mul_(local, (limit / (squared.sqrt() + 1e-6)).clamp(max=1.0))",
-    "Norms of gradients are computed there one by one, as clipping does. Where gradients are plain tensors: `clip_grad_norm_(..., "
+    "Norms are computed there one by one, as clipping of gradients does. Where gradients are plain tensors: `clip_grad_norm_(..., "
     "foreach=True)`. Where FSDP2 shards them, they are tensors whose every op goes through Python: clip the local parts, in lists.",
 )
 

@@ -51,9 +51,9 @@ def behind_backward(facts: Facts, time: IntervalSet) -> bool:
 
 
 def clips(facts: Facts, time: IntervalSet) -> bool:
-    """Whether that time holds a row of norms of gradients, or follows one: gradients are clipped there, tensor by tensor."""
-    leading, work = facts.model.before_updates, facts.model.optimizing
-    return behind_backward(facts, time) and bool(work.norms) and bool(leading & work.clipping)
+    """Whether that time holds a row of norms that may be of gradients, or follows one: these are clipped there, one by one."""
+    leading, norms = facts.model.before_updates, facts.model.optimizing.norms
+    return behind_backward(facts, time) and norms.of_gradients is not False and bool(leading & norms.time)
 
 
 def _leads_to_update(name: str) -> bool:

@@ -12,7 +12,8 @@ from analyzer.facts.device.launches import from_source
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.names import describe
-from analyzer.facts.model.gradient_runs import norms, zero_runs
+from analyzer.facts.model.gradient_runs import zero_runs
+from analyzer.facts.model.norm_rows import Norms, norms
 from analyzer.facts.model.optimizer_spans import OptimizerSpans
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
@@ -53,8 +54,7 @@ class Optimizing(msgspec.Struct, frozen=True):
         zero_time: Time inside `Optimizer.zero_grad` spans.
         fills: Fills of gradients with zero inside them, over all used steps.
         fill_kernel_ns: Device time of these fills.
-        clipping: Time of runs of norms, one per gradient, outside the spans; pauses between them are other work.
-        norms: How many norms are in those runs, over all used steps.
+        norms: Rows of norms, one for each tensor of a list, outside the spans.
         zero_runs: Fills of gradients in a row outside any zero_grad span (`model.zero_grad()` leaves no range).
         products: Kernels that multiply matrices launched inside the spans, over all used steps.
         launch_calls: Calls inside the spans that launch kernels or graphs, linked to their work or not.
@@ -72,8 +72,7 @@ class Optimizing(msgspec.Struct, frozen=True):
     zero_time: IntervalSet
     fills: int
     fill_kernel_ns: int
-    clipping: IntervalSet
-    norms: int
+    norms: Norms
     zero_runs: IntervalSet
     products: int
     launch_calls: int
@@ -114,7 +113,6 @@ def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts)
     dur = device.launched["dur_ns"].to_numpy()
     parameters, per_parameter = _parameters(measure, spans)
     names = codes_of(measure.tree.frame["name"])
-    clipping, normed = norms(measure)
     return Optimizing(
         spans=spans,
         style=_style(measure, kernels, per_parameter, str(spans["name"].iloc[0]) if len(spans) else ""),
@@ -128,8 +126,7 @@ def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts)
         zero_time=_time(measure, zero),
         fills=int(fills.sum()),
         fill_kernel_ns=int(dur[zero_work].sum()),
-        clipping=clipping,
-        norms=normed,
+        norms=norms(measure),
         zero_runs=zero_runs(measure, in_zero | measure.in_steps),
         products=_products(trace, device.launched["row"].to_numpy()[kernels]),
         launch_calls=int((is_any(measure.tree.frame["kind"], "launch", "graph_launch") & measure.in_steps).sum()),

@@ -1,6 +1,8 @@
-"""OP004: gradient clipping that computes twenty norms one by one."""
+"""OP004: twenty norms computed one by one, of gradients or of weights."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
@@ -107,3 +109,117 @@ def test_norms_with_a_layer_behind_each_are_of_its_weights(between: str, state: 
 def test_norms_of_rows_are_no_norms_of_gradients(before: str, state: State) -> None:
     """Differential privacy clips each sample's gradient: `g.reshape(len(g), -1).norm(dim=-1)`, a number for each sample."""
     assert run(RULE, in_turns((before, 0, 100), ("aten::linalg_vector_norm", 110, 800))).state is state
+
+
+# What a recording begins with no update was seen before: of few steps that would be a good part.
+TRAINED_STEPS = 12
+_NODE = "autograd::engine::evaluate_function: AddmmBackward0"
+
+
+def trained(
+    *,
+    first: str = "update",
+    numbers: str = "none",
+    scaled: int = 0,
+    zeroed: bool = False,
+    recorded_pass: bool = False,
+    node: str = _NODE,
+) -> TraceBuilder:
+    """Steps of 100 ms on the CPU: twenty norms of half a millisecond in front of the backward pass, or between it and the update.
+
+    Args:
+        first: What the norms stand behind: `update` or `pass`.
+        numbers: Autograd's of the norms: `none`, `same` or `rising`.
+        scaled: How many tensors are scaled in place behind them.
+        zeroed: Whether zero_grad runs in front of them.
+        recorded_pass: Whether ops of the backward pass have numbers.
+        node: Name of the backward pass's node; it has the number of each norm in turn.
+    """
+    builder = TraceBuilder(None)
+    for number in range(TRAINED_STEPS):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        begin = at + (1_000 if first == "update" else 40_000)
+        if zeroed:
+            builder.zero_grad(begin - 500, 400)
+        known = 1_000 * number
+        for index in range(NORMS):
+            told = {} if numbers == "none" else {"Sequence number": known + (index if numbers == "rising" else 0)}
+            builder.op("aten::linalg_vector_norm", begin + index * 500, 500, **told)
+        for index in range(scaled):
+            builder.op("aten::mul_", begin + 10_100 + index * 100, 90)
+        told = {"Sequence number": known + NORMS} if numbers != "none" else {}
+        builder.op("aten::linear", begin + 14_000, 1_000, **told)
+        back = at + (20_000 if first == "update" else 5_000)
+        for index in range(NORMS):
+            builder.op(node, back + index * 1_000, 900, **{"Sequence number": known + index})
+            inner = {"Sequence number": 10_000 + index} if recorded_pass else {}
+            builder.op("aten::mm", back + index * 1_000 + 100, 700, **inner)
+        builder.optimizer(at + 90_000, 9_000)
+        builder.op("aten::_fused_adam_", at + 90_100, 8_000)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("how", "weights"),
+    [
+        ({"numbers": "rising"}, True),
+        ({"numbers": "same"}, False),
+        ({"numbers": "none"}, False),
+        # Weights that are logged between the backward pass and the update.
+        ({"numbers": "rising", "first": "pass"}, True),
+        # As gradients of `create_graph=True`, whose norms autograd records as well; before them there are none.
+        ({"numbers": "rising", "first": "pass", "recorded_pass": True}, False),
+        ({"numbers": "rising", "recorded_pass": True}, True),
+        # No gradients are left, and none are there yet.
+        ({"zeroed": True}, True),
+    ],
+)
+def test_weights_are_told_from_gradients_where_autograd_records_them_or_no_gradient_is_there(
+    how: dict[str, Any], weights: bool
+) -> None:
+    finding = judged(RULE, trained(**how)).finding
+    assert ("as of weights, not of gradients" in finding.why) is weights
+    assert ("of gradients or of weights" in finding.why) is not weights
+    assert any(".grad" in advice.code for advice in finding.fix) is not weights
+    assert any("p.detach()" in advice.code for advice in finding.fix)
+
+
+@pytest.mark.parametrize(("scaled", "gradients"), [(NORMS, True), (NORMS // 2 - 1, False)])
+def test_gradients_are_known_by_what_scales_them_in_front_of_the_update(scaled: int, gradients: bool) -> None:
+    finding = judged(RULE, trained(first="pass", scaled=scaled)).finding
+    assert ("of gradients, which are scaled behind them" in finding.why) is gradients
+    assert ("p.detach()" in finding.fix[-1].code) is not gradients
+    assert bool(finding.caveats) is gradients
+
+
+def test_what_is_scaled_behind_an_update_clips_nothing() -> None:
+    """Weights that are held to a length are scaled as well."""
+    finding = judged(RULE, trained(scaled=NORMS)).finding
+    assert "of gradients or of weights" in finding.why
+    assert all("clip_grad_norm_" not in advice.code for advice in finding.fix)
+
+
+@pytest.mark.parametrize(("first", "clips"), [("update", False), ("pass", True)])
+def test_norms_behind_the_update_are_no_clipping(first: str, clips: bool) -> None:
+    finding = judged(RULE, trained(first=first)).finding
+    assert any("clip_grad_norm_" in advice.code for advice in finding.fix) is clips
+
+
+@pytest.mark.parametrize(
+    ("node", "penalty"), [("autograd::engine::evaluate_function: LinalgVectorNormBackward0", True), (_NODE, False)]
+)
+def test_norms_that_gradients_go_back_through_are_part_of_a_loss(node: str, penalty: bool) -> None:
+    """They cannot be taken every hundredth step, nor without gradients."""
+    finding = judged(RULE, trained(numbers="rising", node=node)).finding
+    assert ("part of a loss" in finding.why) is penalty
+    assert ("detach" in finding.fix[0].code) is not penalty
+
+
+def test_two_optimizers_zero_each_its_own() -> None:
+    """Behind the generator's zero_grad the critic's gradients are still there."""
+    builder = trained(zeroed=True)
+    for number in range(TRAINED_STEPS):
+        builder.optimizer(number * STEP + 50_000, 1_000)
+        builder.op("aten::_fused_adam_", number * STEP + 50_100, 800)
+    assert "of gradients or of weights" in judged(RULE, builder).finding.why
