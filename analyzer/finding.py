@@ -161,6 +161,7 @@ class Finding(msgspec.Struct, frozen=True):
         severity_cap: The highest severity this finding may have, for reasons the rule knows.
         capped_because: Those reasons, a few words that follow "lowered:"; needed where the cap may lower a saving's severity.
         title: Replaces the rule's title where what was seen allows a more precise one (at most 38 characters).
+        references: Replace the rule's where they are on something else than what was found.
     """
 
     why: str
@@ -175,6 +176,7 @@ class Finding(msgspec.Struct, frozen=True):
     severity_cap: Severity = Severity.HIGH
     capped_because: str = ""
     title: str | None = None
+    references: tuple[str, ...] = ()
 
 
 class Outcome(msgspec.Struct, frozen=True):

@@ -60,7 +60,7 @@ def finding_document(
         evidence=finding.evidence + _where(facts, item, representative),
         fix=finding.fix,
         verify=finding.verify,
-        references=meta.references,
+        references=finding.references or meta.references,
         accepted=accepted,
         lowered_from=item.lowered_from.value if item.lowered_from is not None else None,
         lowered_because=item.lowered_because or None,

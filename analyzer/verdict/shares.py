@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from analyzer.analysis import BoundBy, Verdict
 from analyzer.facts.time.device_waits import WORDS
 from analyzer.units import share
+from analyzer.verdict.looped import Looped
 
 # What a person would call each cause of the waterfall.
 _GROUPS: dict[str, BoundBy] = {
@@ -61,6 +62,10 @@ _SENTENCES: dict[BoundBy, str] = {
 }
 
 _IN_LOOPS = "Python-bound: for {share} of the step the program is in Python code, most of it in loops of small ops."
+_IN_PASSES = (
+    "Python-bound: for {share} of the step the program is in Python code, most of it in one backward pass after another for one "
+    "update."
+)
 _IN_STALLS = (
     "Unclear: for {share} of the step the device idles while the host is inside ops or calls, in single stalls: "
     "between them its queue is filled, so launches are not what it waits for."
@@ -89,7 +94,7 @@ def verdict(
     has_device: bool,
     lead_ns: int | None = None,
     warmup_ratio: float = 0.0,
-    loops_ns: int = 0,
+    loops: Looped | None = None,
     waits: Mapping[str, int] | None = None,
 ) -> Verdict:
     """What the run is bound by.
@@ -99,7 +104,7 @@ def verdict(
         has_device: Whether there is device work; else compute means time inside ops.
         lead_ns: Median launch lead; None where it is not known.
         warmup_ratio: Share of the window that start-up work takes (PG002).
-        loops_ns: Without a device, what of `compute` is dispatching the small ops of Python loops: Python's time, not the model's.
+        loops: Without a device, what of `compute` is dispatching the small ops of Python loops: Python's time, not the model's.
         waits: Nanoseconds of `device_wait` by the part of `DeviceWaits` they are in; what is in none is not known.
     """
     total = sum(waterfall.values())
@@ -108,7 +113,8 @@ def verdict(
     queued = lead_ns is not None and lead_ns >= _QUEUED_LEAD_NS
     waits = waits or {}
     ratios = grouped(waterfall, waits, total, has_device=has_device)
-    looped = loops_ns / total
+    loops = loops or Looped()
+    looped = loops.ns / total
     if looped:
         ratios["compute"] = ratios.get("compute", 0.0) - looped
         ratios["python"] = ratios.get("python", 0.0) + looped
@@ -127,7 +133,8 @@ def verdict(
     losses, sentences = _words(waterfall, waits, ratios)
     if names_it and ratio >= BOUND_RATIO and ratio >= BOUND_PART_OF_LOSS * loss:
         in_loops = largest == "python" and looped >= BOUND_PART_OF_LOSS * ratio
-        text = (_IN_LOOPS if in_loops else _text(sentences[largest], has_device=has_device)).format(share=share(ratio))
+        of_loops = _IN_PASSES if 2 * loops.passes_ns > loops.ns else _IN_LOOPS
+        text = (of_loops if in_loops else _text(sentences[largest], has_device=has_device)).format(share=share(ratio))
         if compute > ratio:
             # Said of a run that computes most of the time, the name alone would read as a contradiction.
             text = f"{text.removesuffix('.')}{_beside(waterfall, largest, ratio, compute, own_cores=own_cores)}"

@@ -112,10 +112,12 @@ def _last_resort(facts: Facts, computing_ns: int) -> str:
 def _op_alone(facts: Facts) -> str:
     """The op that takes a third of a CPU's steps or more: first one that models are not made of, then the update, then any.
 
-    Before all what is no op but has a span like one: a function written in Python, whatever it calls.
+    Before all what is no op but has a span like one: a function written in Python, whatever it calls; and calls that go back
+    through one graph.
     """
     return (
         _written(facts)
+        or _again(facts)
         or _alone_takes(facts, facts.kernels.longest_besides)
         or _update_alone(facts)
         or _alone_takes(facts, facts.kernels.longest_op)
@@ -131,6 +133,18 @@ def _written(facts: Facts) -> str:
     return (
         f"Of the step {share(min(ratio, 1.0))} is in `{found.name[:_NAME_LENGTH]}`, a `torch.autograd.Function`, and in no op that "
         "it calls: in Python, numpy or an extension, which the trace does not tell apart."
+    )
+
+
+def _again(facts: Facts) -> str:
+    """Calls of `torch.autograd.grad` that go back through one graph, as for second derivatives, where a third is computed there."""
+    passes = facts.loops.backward_passes
+    ratio = facts.steps.ratio((passes.spans & facts.time.waterfall.owned("compute")).total_ns) if passes.again else 0.0
+    if ratio < _STANDS_OUT:
+        return ""
+    return (
+        f"Of the step {share(ratio)} is computed going back through one graph {passes.passes / passes.updates:,.0f} times for one "
+        "update, all but the first."
     )
 
 

@@ -73,7 +73,6 @@ def passes_finding(facts: Facts) -> Finding:
     )
     main = facts.host.main_thread
     fix = _fix(found)
-    again = found.returns and found.over_one_graph
     line = None if main is None else facts.host.stacks.loop([main] * len(found.spans), found.spans, main, _PASS)
     taken, step = facts.steps.per_step(found.spans.total_ns), facts.steps.per_step(facts.steps.total_ns)
     return Finding(
@@ -85,16 +84,20 @@ def passes_finding(facts: Facts) -> Finding:
             Saving(
                 claims=loss.claims,
                 kernel_ns=loss.op_ns,
-                usual_kernel_ns=0 if again else None,
+                usual_kernel_ns=0 if found.again else None,
                 basis="what the turns but the first cost the host; where their ops are long, only the time between ops"
-                + ("; likely the time between ops alone, as all turns' work in one call is as much" if again else ""),
+                + (
+                    "; likely the time between ops alone, as all turns' work in one call is as much"
+                    if found.again
+                    else ""
+                ),
             ),
             found.spans,
         ),
         fix=fix,
         verify=f"Record again: {'one pass' if fix is _FIX else 'fewer passes'} an update; the gradients must be the same.",
         steps_seen=facts.steps.count_with(found.spans),
-        confidence=Confidence.LOW if again else Confidence.MEDIUM,
+        confidence=Confidence.LOW if found.again else Confidence.MEDIUM,
         evidence=(
             Bars("mean step, host", "ns", (Bar("turns but the first", taken), Bar("rest of the step", step - taken))),
         ),
@@ -103,7 +106,17 @@ def passes_finding(facts: Facts) -> Finding:
             "Passes that need the result of the one before, as inner steps of meta-learning do, cannot be joined.",
         ),
         title="One update, many backward passes",
+        references=_references(found),
     )
+
+
+def _references(found: Passes) -> tuple[str, ...]:
+    if found.adds_up:
+        return ()
+    if not found.returns:
+        return ("https://docs.pytorch.org/tutorials/intermediate/per_sample_grads.html",)
+    grad = "https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad.html"
+    return (grad, "https://docs.pytorch.org/tutorials/intermediate/jacobians_hessians.html") if found.again else (grad,)
 
 
 def _fix(found: Passes) -> tuple[Advice, ...]:
@@ -111,7 +124,7 @@ def _fix(found: Passes) -> tuple[Advice, ...]:
         return (_LARGER_PARTS,)
     if not found.returns:
         return _FIX
-    return _OF_OUTPUTS if found.over_one_graph else (_OF_INPUTS, _FIX[0])
+    return _OF_OUTPUTS if found.again else (_OF_INPUTS, _FIX[0])
 
 
 def _what(found: Passes) -> str:

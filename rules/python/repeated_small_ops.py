@@ -63,7 +63,9 @@ loop, its turns may be the steps.
 
 ## References
 - HolisticTraceAnalysis, frequent kernel sequences; msprof-analyze, fusible ops
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 - https://docs.pytorch.org/docs/stable/generated/torch.optim.swa_utils.AveragedModel.html
+- https://docs.pytorch.org/tutorials/intermediate/per_sample_grads.html
 """
 
 from __future__ import annotations
@@ -104,7 +106,7 @@ META = RuleMeta(
     explains=("ID001", "PY001"),
     before=("ID001", "PY001"),
     topics=frozenset({"queue", "sequences"}),
-    references=("https://docs.pytorch.org/docs/stable/generated/torch.optim.swa_utils.AveragedModel.html",),
+    references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",),
     measured=True,
     outside=("compile",),
 )
@@ -177,6 +179,7 @@ def _finding(facts: Facts, loop: Loop) -> Finding:
         location=location(line),
         caveats=("Groups so large that each fills the processor by itself gain little.",) if experts else (),
         title="Experts called one by one" if experts else "Tensors made one by one" if makes_tensors(loop) else None,
+        references=_references(loop),
     )
 
 
@@ -226,6 +229,27 @@ def _saving(facts: Facts, loop: Loop) -> Saving:
     return experts_saving(facts, loop) if loop.calls_experts else saving_of(facts, loop)
 
 
+def _references(loop: Loop) -> tuple[str, ...]:
+    """Pages on what the fix calls; none where it is `torch._foreach_*`, which has none."""
+    called = (
+        "torch.nn.functional.grouped_mm"
+        if loop.calls_experts
+        else "torch.as_tensor"
+        if makes_tensors(loop)
+        else "torch.bmm"
+        if loop.independent
+        else "torch.optim.swa_utils.AveragedModel"
+        if _averages(loop)
+        else None
+    )
+    return () if called is None else (f"https://docs.pytorch.org/docs/stable/generated/{called}.html",)
+
+
+def _averages(loop: Loop) -> bool:
+    """Whether it may be a moving average."""
+    return "aten::lerp_" in loop.unit or {"aten::mul_", "aten::add_"} <= set(loop.unit)
+
+
 def _fix(loop: Loop) -> tuple[Advice, ...]:
     if makes_tensors(loop):
         return MADE_AT_ONCE
@@ -239,7 +263,7 @@ def _fix(loop: Loop) -> tuple[Advice, ...]:
         "torch._foreach_mul_(tensors, factor)\ntorch._foreach_add_(tensors, others, alpha=alpha)",
         "One call for a list of tensors instead of one per tensor.",
     )
-    if names & {"aten::lerp_"} or {"aten::mul_", "aten::add_"} <= names:
+    if _averages(loop):
         average = Advice(
             "diff",
             "-for average, weight in zip(averages, weights):\n-    average.mul_(decay).add_(weight, alpha=1 - decay)\n"

@@ -30,6 +30,8 @@ _ORDER = Advice(
     "step = torch.compile(step)",
     "Where each turn needs the one before: the function that holds the loop, compiled, and several sequences a batch.",
 )
+_ON_BATCHES = ("https://docs.pytorch.org/docs/stable/data.html",)
+_ON_PACKING = ("https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pack_sequence.html",)
 
 
 def samples_finding(facts: Facts, one: SampleLoop) -> Finding:
@@ -59,6 +61,7 @@ def samples_finding(facts: Facts, one: SampleLoop) -> Finding:
         location=location(line),
         caveats=_caveats(one),
         title="Model called sample by sample",
+        references=_ON_PACKING if one.recurrent else _ON_BATCHES,
     )
 
 

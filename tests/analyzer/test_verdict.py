@@ -8,11 +8,14 @@ from analyzer.assemble.verdict import evidence as evidence_of
 from analyzer.cause_names import CAUSES
 from analyzer.engine import run_rules
 from analyzer.engine.trust import grade
+from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.verdict import Evidence, verdict, verdict_of
+from analyzer.verdict.looped import Looped
 from building.builders import TraceBuilder
 from building.clocked import Clocked
 from known.sayings import explained
+from programs.passes import sample_by_sample
 from rules import RULES
 from traces.trace import Trace
 
@@ -115,12 +118,42 @@ def test_python_on_the_cpu() -> None:
 def test_the_ops_of_a_python_loop_are_its_own_and_not_the_models() -> None:
     parts = {"compute": 80, "python": 20}
     assert verdict(parts, has_device=False).bound_by == "compute"
-    found = verdict(parts, has_device=False, loops_ns=50)
+    found = verdict(parts, has_device=False, loops=Looped(50))
     assert (found.bound_by, found.ratio) == ("python", pytest.approx(0.7))
     assert (
         found.text
         == "Python-bound: for 70 % of the step the program is in Python code, most of it in loops of small ops."
     )
+
+
+@pytest.mark.parametrize(
+    ("passes", "words"), [(24, "loops of small ops."), (26, "one backward pass after another for one update.")]
+)
+def test_loops_that_are_mostly_backward_passes_are_called_so(passes: int, words: str) -> None:
+    found = verdict({"compute": 80, "python": 20}, has_device=False, loops=Looped(50, passes))
+    assert found.text.endswith(f"most of it in {words}")
+
+
+def said_of(builder: TraceBuilder) -> str:
+    """The verdict on a world, in words, with what computes."""
+    return explain_facts(Facts(builder.trace()), rules=RULES).analysis.summary.verdict.text
+
+
+@pytest.mark.parametrize(
+    ("layer", "words", "others"),
+    [
+        ("aten::linear", "most of it in one backward pass after another", "Compute-bound"),
+        ("aten::select", "computed going back through one graph 60 times for one update", "Python-bound"),
+    ],
+)
+def test_what_each_call_of_second_derivatives_computes_is_no_time_of_python(
+    layer: str, words: str, others: str
+) -> None:
+    """Of 60 calls of `torch.autograd.grad` one pass for all samples computes little, all directions through one graph as much."""
+    builder = sample_by_sample(60, each=18, receiving=1, layer=layer)
+    said = said_of(builder)
+    assert words in said
+    assert others not in said
 
 
 def test_a_loss_smaller_than_the_work_is_named_as_such() -> None:

@@ -61,6 +61,11 @@ class Passes(msgspec.Struct, frozen=True):
     returns: bool = False
     over_one_graph: bool = False
 
+    @property
+    def again(self) -> bool:
+        """Whether calls go back through one graph again and again, as for second derivatives: all in one call compute as much."""
+        return self.returns and self.over_one_graph
+
 
 def many_passes(trace: Trace, steps: Steps) -> Passes:
     """Finds updates with at least `MIN_PASSES` backward passes."""

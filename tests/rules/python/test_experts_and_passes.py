@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -55,6 +55,7 @@ def test_experts_cost_what_is_no_product() -> None:
     assert found.title == "Experts called one by one"
     assert found.saving.kernel_ns == pytest.approx(3 * 20 * (40 - 5) * (1 - 1 / 20) * 1_000, rel=0.01)
     assert "grouped_mm" in found.fix[1].code
+    assert found.references == ("https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.grouped_mm.html",)
 
 
 @pytest.mark.parametrize(
@@ -130,6 +131,21 @@ def test_gradients_that_add_up_are_parts_of_one_batch_and_others_those_of_sample
     found = judged(RULE, sample_by_sample(each=10, adds_up=True)).finding
     assert "each adds its gradients to those of the one before" in found.why
     assert all("vmap" not in advice.code for advice in found.fix)
+
+
+@pytest.mark.parametrize(
+    ("how", "pages"),
+    [
+        ({}, ["per_sample_grads"]),
+        ({"adds_up": True}, []),
+        ({"receiving": 1}, ["torch.autograd.grad"]),
+        ({"receiving": 1, "layer": "aten::select"}, ["torch.autograd.grad", "jacobians_hessians"]),
+    ],
+    ids=["of samples", "of parts", "of inputs", "of outputs"],
+)
+def test_the_pages_are_on_the_passes_that_were_found(how: dict[str, Any], pages: list[str]) -> None:
+    found = judged(RULE, sample_by_sample(each=10, **how)).finding
+    assert [address.rpartition("/")[2].removesuffix(".html") for address in found.references] == pages
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,16 @@ def test_fires_on_the_cpu_with_all_but_one_repetition() -> None:
     assert "_foreach_lerp_" in found.finding.fix[0].code
 
 
+@pytest.mark.parametrize(
+    ("unit", "page"),
+    [(UNIT, "AveragedModel"), (("aten::lerp_", "aten::detach"), "AveragedModel"), (("aten::mul_", "aten::neg_"), "")],
+)
+def test_only_what_may_be_an_average_is_referred_to_one(unit: tuple[str, ...], page: str) -> None:
+    finding = judged(RULE, world(unit=unit)).finding
+    assert [address for address in finding.references if page in address] == list(finding.references)
+    assert bool(finding.references) is bool(page)
+
+
 def test_values_that_are_read_turn_by_turn_are_read_once() -> None:
     reading = judged(RULE, world(unit=("aten::isfinite", "aten::all", "aten::is_nonzero"))).finding
     assert "not fine:       # one read" in reading.fix[0].code
