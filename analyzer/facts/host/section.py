@@ -93,7 +93,7 @@ class HostFacts(Section):
     @fact
     def profiler_calls(self) -> IntervalSet:
         """Time inside calls of a profiler; empty without stacks."""
-        return profiler_calls(self.trace)
+        return profiler_calls(self.trace, self.main_thread)
 
     @fact
     def listing_buffers(self) -> IntervalSet:
