@@ -12,7 +12,8 @@ Gaps between device work (on a CPU-only trace: between ops) of at least 50 ms an
 of the used steps, at least 60 % of which are the host's own work. Gaps with the profiler's own work inside are left out, and so
 are those before the first and after the last kernel. Their sum as a share of the used steps counts. Unit: nanoseconds. What the
 program does there is told by stacks and ranges; without them, copies of at least 64 MiB to the host in just these steps are told as
-what a checkpoint begins with. Where no line is the user's, the function of a library that holds most of it is named.
+what a checkpoint begins with, and so are as many tensors detached in a row as receive a gradient, directly before most of the
+gaps, as `state_dict()` does. Where no line is the user's, the function of a library that holds most of it is named.
 
 ## Example
 Slow:
@@ -70,6 +71,7 @@ from analyzer.units import count, duration, share, size
 from rules.commands import collect
 from rules.idle.pausing import fixes
 from rules.place import line_of, location, named
+from rules.python import checkpoints
 from rules.python.called import by_library, of_library
 from traces.trace import Capability
 
@@ -98,24 +100,31 @@ class _Seen(msgspec.Struct, frozen=True):
         state_bytes: What is copied to the host in these steps alone, as before a checkpoint; None where nothing is, or a kind is
             known.
         line: The user's line; None where none is known.
+        taken: Whether the state of the model is taken directly before most of it; False where a kind is known.
     """
 
     time: IntervalSet
     kind: str | None
     state_bytes: int | None
     line: CodeLine | None
+    taken: bool = False
 
     @property
     def is_named(self) -> bool:
         """Whether anything tells what it is."""
-        return self.kind is not None or self.state_bytes is not None or self.line is not None
+        return self.kind is not None or self.saves or self.line is not None
+
+    @property
+    def saves(self) -> bool:
+        """Whether what the program does before suggests that it writes the state of the model."""
+        return self.state_bytes is not None or self.taken
 
     @property
     def confidence(self) -> Confidence:
         """The surer, the more directly it is named."""
         if self.kind:
             return Confidence.HIGH
-        return Confidence.LOW if self.state_bytes is None else Confidence.MEDIUM
+        return Confidence.MEDIUM if self.saves else Confidence.LOW
 
 
 def _any(facts: Facts, time: IntervalSet, *, placed: bool) -> Advice:
@@ -170,7 +179,7 @@ def _seen(facts: Facts) -> _Seen:
     time = facts.time.pauses.isolated
     kind = facts.time.known_activity(time)
     state = facts.transfer.state_out_bytes(time) if kind is None else None
-    return _Seen(time, kind, state, line_of(facts, time))
+    return _Seen(time, kind, state, line_of(facts, time), taken=kind is None and checkpoints.taken(facts, time))
 
 
 def _without_core(facts: Facts, limits: Limits, seen: _Seen) -> Outcome | None:
@@ -208,13 +217,13 @@ def _finding(facts: Facts, seen: _Seen) -> Finding:
         why=(
             f"In {steps} of {count(facts.steps.count, 'step')} the program stops{what}{where}: {who} for "
             f"{duration(seen.time.total_ns)} in all ({share(facts.steps.ratio(seen.time.total_ns))} of the recorded steps)."
-            f"{_likely(seen.state_bytes)}"
+            f"{_likely(seen.state_bytes)}{checkpoints.sentence(facts, seen.time) if seen.taken else ''}"
         ),
         saving=Saving(
             claims=seen.time, basis="the gaps in the recorded steps; over a run it depends on how often they come"
         ),
         fix=(
-            *fixes(facts, seen.kind or ("saving" if seen.state_bytes is not None else "")),
+            *fixes(facts, seen.kind or ("saving" if seen.saves else "")),
             _any(facts, seen.time, placed=seen.line is not None),
         ),
         verify="Record again over the same steps: the long gaps should be gone.",

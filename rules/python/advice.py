@@ -73,6 +73,10 @@ IN_WORKERS = Advice(
     "     train_step(batch)",
     "Where it prepares data: in the loader's workers it runs beside training.",
 )
+LESS_OFTEN = Advice(
+    "text",
+    "Where it is what comes every few steps, as a log, a checkpoint or an evaluation: less often, or beside the loop.",
+)
 # A program whose loader has workers already has the place: what is prepared in the loop belongs there.
 IN_ITS_WORKERS = Advice(
     "diff",

@@ -6,6 +6,7 @@ from analyzer.facts import Facts
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, share
 from rules.guards import in_guards
+from rules.python import checkpoints
 from rules.python.between_ops import in_backward, in_update
 
 # Traces recorded whole launch at most 2 % of their kernels outside ops (measured on 14).
@@ -41,6 +42,7 @@ def of(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, ...]:
         caveats.append("Where the program serves requests, waiting for the next one looks the same.")
     if inflated:
         caveats.append("Recording stacks slows Python down: without them the share is smaller.")
-    if not len(facts.input.wait) and not in_update(facts, time) and (facts.model.may_train or not facts.model.infers):
+    trains = facts.model.may_train or not facts.model.infers
+    if trains and not len(facts.input.wait) and not in_update(facts, time) and not checkpoints.taken(facts, time):
         caveats.append("No DataLoader was seen: loading by other means would be part of this.")
     return tuple(caveats)

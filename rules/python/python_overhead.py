@@ -39,8 +39,9 @@ for image, target in DataLoader(ImageDataset(samples), batch_size=64, num_worker
    workers. A list of arrays that is made a tensor: one array first. Where DDP lists buffers: `broadcast_buffers=False`.
 2. Where they do not, the ops before and after the time narrow it down; record one or two steps with `with_stack=True` to learn the
    line, and believe the plain trace for how much.
-3. Where the host was blocked before in a copy of values that the code looks at: look at them one step late.
-4. Environments and simulators: several at once, one call of the policy for all of them.
+3. Where the state of the model was taken before, or the line saves: write it less often, or beside training.
+4. Where the host was blocked before in a copy of values that the code looks at: look at them one step late.
+5. Environments and simulators: several at once, one call of the policy for all of them.
 
 ## Expected gain
 At most the idle time outside ops, and behind it as much as such code took beside a busy device.
@@ -76,9 +77,10 @@ from analyzer.units import count, duration, share
 from rules import adapters
 from rules.commands import collect
 from rules.place import location
-from rules.python import after_reads, called, caveats, known_places, sampled
+from rules.python import after_reads, called, caveats, checkpoints, known_places, sampled
 from rules.python.advice import (
     CLIPPED_IN_PARTS,
+    LESS_OFTEN,
     PROCESSES,
     SIMULATOR,
     elsewhere,
@@ -200,13 +202,15 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
     named = f", {most} of it ({share(top[1] / time.total_ns)}) in `{top[0].function}` ({top[0].place})" if top else ""
     named += called.sentence(facts, time, top[0]) if top else called.of_library(facts, time)
     line = None if top else sampled.sampled_line(facts, ratio)
+    before = checkpoints.sentence(facts, time)
     where = sampled.sentence(facts, line) if line is not None else named or between(facts, time)
     who = "The GPU idles" if facts.device.main is not None else "The step spends"
     inflated = _inflated(facts, time, limits["max_events_per_ms"])
     return Finding(
         why=(
             f"{who} {duration(facts.steps.per_step(time.total_ns))} of {facts.steps.each} ({share(ratio)}) "
-            f"in host code outside any PyTorch op{where}.{adapters.sentence(facts, time)}{after_reads.sentence(facts, time)}"
+            f"in host code outside any PyTorch op{where}.{before}{adapters.sentence(facts, time)}"
+            f"{after_reads.sentence(facts, time)}"
         ),
         saving=Saving(
             claims=time,
@@ -260,9 +264,12 @@ def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advic
         return (PROCESSES, moved if moved is not None else look(facts))
     if moved is None and in_update(facts, time):
         return (CLIPPED_IN_PARTS, look(facts)) if clips(facts, time) else (look(facts),)
+    saved = checkpoints.remedies(facts, time, line)
+    if saved:
+        return (*saved, moved if moved is not None else look(facts))
     late = after_reads.one_step_late(facts, time)
     # What writes prepares no data: a loader's workers have no part in it.
-    moving = () if _writes(facts, time, line) else elsewhere(facts)
+    moving = () if _writes(facts, time, line) else (*_seldom(facts, time), *elsewhere(facts))
     if moved is not None:
         return (*called.remedy(facts, time), moved, *(() if in_update(facts, time) else (*late, *moving)))
     if not acts_on_values(facts, time):
@@ -273,6 +280,11 @@ def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advic
     # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader; more often no batch is.
     often = facts.steps.noun != "recording" and facts.sync.silences(time)[0].stretches > facts.steps.count
     return (look(facts), SIMULATOR, *late) if often else (look(facts), *late, *moving, SIMULATOR)
+
+
+def _seldom(facts: Facts, time: IntervalSet) -> tuple[Advice, ...]:
+    """What comes in the lesser part of the steps may be no part of making a batch."""
+    return (LESS_OFTEN,) if 2 * facts.steps.count_with(time) < facts.steps.count else ()
 
 
 def _writes(facts: Facts, time: IntervalSet, line: SampledLine | None) -> bool:

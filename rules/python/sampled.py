@@ -15,6 +15,8 @@ _WRITES = Pattern(
     r"\bprint\(|\.(?:dumps?|write|writelines|writerow|savefig|add_scalars?|add_histogram)\("
     r"|\b(?:log(?:ger|ging)?|_log(?:ger)?|wandb|mlflow|writer)\.\w+\("
 )
+# `torch.save(state, path)`, `model.save_pretrained(path)`, `trainer.save_checkpoint(path)`: no op is run by it.
+_SAVES = Pattern(r"\btorch\.save\(|\bsave_(?:pretrained|checkpoint|model|state|file)\(|\bpickle\.dump\(")
 # A line that holds less of the time than this is one of several.
 _MOST = 0.5
 
@@ -23,13 +25,16 @@ def sampled_line(facts: Facts, ratio: float) -> SampledLine | None:
     """The line that most of a time must lie at; None where samples leave that open.
 
     Samples are of whole steps, ops included: of a time that is `ratio` of the step a line with a share of the samples holds at
-    least as much as the two exceed one by.
+    least as much as the two exceed one by. What a line that saves has of the samples is all of that time.
 
     Args:
         facts: The measurements.
         ratio: Share of the step that the time is.
     """
     samples = facts.recording.training_lines
+    saving = next((line for line in samples.lines if not line.loader and saves(line)), None)
+    if saving is not None and saving.ns >= _MOST * ratio * samples.total_ns > 0:
+        return saving
     line = max(samples.lines, key=lambda line: 0 if line.loader else line.ns, default=None)
     if line is None or line.loader or not samples.total_ns:
         return None
@@ -37,8 +42,13 @@ def sampled_line(facts: Facts, ratio: float) -> SampledLine | None:
 
 
 def writes(line: SampledLine) -> bool:
-    """Whether the line prints, logs, or makes a text of what is to be kept."""
-    return _WRITES.search(line.text or "") is not None
+    """Whether the line prints, logs, saves, or makes a text of what is to be kept."""
+    return _WRITES.search(line.text or "") is not None or saves(line)
+
+
+def saves(line: SampledLine) -> bool:
+    """Whether the line writes the state of a model to a file."""
+    return _SAVES.search(line.text or "") is not None
 
 
 def sentence(facts: Facts, line: SampledLine) -> str:

@@ -21,7 +21,8 @@ _KINDS = {
     ),
     "checkpoint": Pattern(r"(?:.*/)?torch/serialization\.py\(\d+\): save$"),
     "file": Pattern(
-        r"<built-in method write of _io\.Buffered|<built-in method dump of|(?:.*/)?(?:pickle|json/__init__)\.py\(\d+\): dump$"
+        r"<built-in method write of _io\.Buffered|<built-in (?:method dump of|function dump>)"
+        r"|(?:.*/)?(?:pickle|json/__init__)\.py\(\d+\): dump$"
     ),
     "picture": Pattern(
         r"(?:.*/)?(?:PIL/Image\.py\(\d+\): save|matplotlib/\w+\.py\(\d+\): savefig|torchvision/utils\.py\(\d+\): save_image)$"

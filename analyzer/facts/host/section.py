@@ -14,6 +14,7 @@ from analyzer.facts.host.own_ranges import range_around
 from analyzer.facts.host.profiler_calls import profiler_calls
 from analyzer.facts.host.restarts import Restarts, restart_seen, restarts, seed_drawn_between
 from analyzer.facts.host.stacks import Stacks
+from analyzer.facts.host.state_taken import behind_state
 from analyzer.facts.host.threads import HostActivity, main_thread
 from analyzer.facts.host.tree import HostTree, host_tree
 from analyzer.facts.isolation import attempt, fact, passing
@@ -69,6 +70,11 @@ class HostFacts(Section):
     def outermost(self) -> Outermost:
         """What the training thread does that nothing is around."""
         return outermost(self.trace, self.main_thread)
+
+    @fact
+    def behind_state(self) -> IntervalSet:
+        """What follows where the state of a model was taken, and before anything else is called: as writing it to a file does."""
+        return behind_state(self.trace, self._steps, self.outermost)
 
     @fact
     def output(self) -> Output:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, Severity, State
-from building.builders import TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 from rules.idle.isolated_gaps import RULE
 from rules.python.python_overhead import RULE as PYTHON
 from running.one_rule import judged, run
@@ -127,6 +127,22 @@ def test_a_state_copied_out_before_the_pause_alone_tells_of_a_checkpoint(steps: 
     found = judged(RULE, builder)
     assert ("160 MiB are copied to the host" in found.finding.why) is told
     assert any("async_save" in fix.code for fix in found.finding.fix) is told
+    assert found.confidence is (Confidence.MEDIUM if told else Confidence.LOW)
+
+
+@pytest.mark.parametrize(("detached", "told"), [(6, True), (5, False)])
+def test_a_state_taken_directly_before_the_pause_tells_of_a_checkpoint(detached: int, told: bool) -> None:
+    """Six tensors receive a gradient in each step; in front of the pause so many are detached."""
+    builder = world(device=None)
+    for number in range(6):
+        at = number * STEP + (80_000 if number > 2 else 0)
+        for index in range(6):
+            builder.op("torch::autograd::AccumulateGrad", at + STEP - 700 + index * 100, 90, AUTOGRAD)
+    for index in range(detached):
+        builder.op("aten::detach", 2 * STEP + index * 10, 5)
+    found = judged(RULE, builder)
+    assert ("as `state_dict()` does for a checkpoint" in found.finding.why) is told
+    assert any("save(model, step)" in fix.code for fix in found.finding.fix) is told
     assert found.confidence is (Confidence.MEDIUM if told else Confidence.LOW)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from analyzer.explain import explain_facts
@@ -483,11 +485,89 @@ def test_a_sampled_line_that_must_hold_most_of_it_is_named() -> None:
         ("print(f'step {step}: {loss:.3f}')", False),
         ("writer.add_scalar('loss', loss, step)", False),
         ("file.write(text)", False),
+        ("torch.save(model.state_dict(), path)", False),
+        ("x = unsave(batch)", True),
     ],
 )
 def test_workers_are_offered_for_what_may_prepare_data_and_not_for_writing(text: str, prepares: bool) -> None:
     found = judged(RULE, sampled(900, text=text)).finding
     assert any("num_workers" in advice.code for advice in found.fix) is prepares
+
+
+def test_a_sampled_line_that_saves_runs_no_op_and_holds_what_it_was_seen_for() -> None:
+    found = judged(RULE, sampled(250, gap=40_000, text="torch.save(model.state_dict(), path)")).finding
+    assert "Sampled, 25 % of the step is at train.py:7" in found.why
+    assert "save(model, step)" in found.fix[0].code
+    assert "async_save" in found.fix[1].code
+    other = judged(RULE, sampled(150, gap=40_000, text="torch.save(model.state_dict(), path)")).finding
+    assert "Sampled, 85 % of the step is at train.py:9" in other.why
+    assert all("save" not in advice.code for advice in other.fix)
+
+
+def with_state(*, detached: int = 6, then: str | None = None, stacks: bool = False, every: int = 1) -> TraceBuilder:
+    """Steps of 100 ms on the CPU: six tensors receive a gradient; behind the update so many are detached, then 40 ms of silence.
+
+    Args:
+        detached: How many.
+        then: An op that is called between the last of them and the silence.
+        stacks: Whether frames of the collector hold all of it, and one of the program's the silence.
+        every: In how many steps once.
+    """
+    # Every collection of garbage is recorded: silence is none.
+    builder = TraceBuilder(None, advisor={"python_loop": QUIET, "gc_recorded": True})
+    for number in range(6):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        gap = number % every == 0
+        if gap:
+            for index in range(detached):
+                builder.op("aten::detach", at + 10 + index * 10, 5)
+            if then is not None:
+                builder.op(then, at + 200, 5)
+        if stacks:
+            builder.python("train.py(5): keep", at + 5, 39_990)
+        begin = at + (40_000 if gap else 50)
+        builder.op("aten::linear", begin, at + 91_000 - begin)
+        for index in range(6):
+            builder.op("torch::autograd::AccumulateGrad", at + 91_000 + index * 100, 90)
+        builder.op("aten::mul_", at + 91_700, 8_200)
+    if stacks:
+        builder.python("traces/collect/trace_advisor_hook/entry.py(55): run", 0, 6 * STEP)
+        builder.python("train.py(1): <module>", 1, 6 * STEP - 2)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("how", "saves"),
+    [
+        ({}, True),
+        ({"detached": 5}, False),
+        # What is done with the tensors is no file.
+        ({"then": "aten::copy_"}, False),
+        ({"stacks": True}, True),
+        ({"every": 3}, True),
+    ],
+)
+def test_time_behind_the_state_of_a_model_is_offered_no_loader(how: dict[str, Any], saves: bool) -> None:
+    found = judged(RULE, with_state(**how)).finding
+    assert ("as `state_dict()` does for a checkpoint" in found.why) is saves
+    assert ("save(model, step)" in found.fix[0].code) is saves
+    assert any("DataLoader" in advice.code for advice in found.fix) is not saves
+    assert any("No DataLoader was seen" in caveat for caveat in found.caveats) is not saves
+
+
+@pytest.mark.parametrize(("every", "seldom"), [(1, False), (2, False), (3, True)])
+def test_what_comes_every_few_steps_may_be_no_part_of_a_batch(every: int, seldom: bool) -> None:
+    found = judged(RULE, with_state(detached=0, every=every)).finding
+    assert any("what comes every few steps" in advice.code for advice in found.fix) is seldom
+    assert any("DataLoader" in advice.code for advice in found.fix)
+
+
+def test_the_frames_of_the_collector_hide_no_time_of_the_program() -> None:
+    """A recording with stacks, as the finding advises it, said that no host code lies outside any op."""
+    found = judged(RULE, with_state(detached=0, stacks=True))
+    assert found.ratio == pytest.approx(0.4, abs=0.01)
+    assert "in `keep` (train.py" in found.finding.why
 
 
 def test_a_sampled_line_that_runs_ops_for_half_of_its_time_stays_where_it_is() -> None:
