@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from analyzer.spans.grouping import distinct_columns, sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
 from traces.patterns import Pattern
+from traces.reader.names.collectives import is_collective_op
 
 # Of ops: what only calls others, and would hide what they work on.
 _CALLERS = Pattern(
@@ -94,7 +94,7 @@ def _ops(facts: Facts) -> pd.DataFrame:
     chosen = outer & facts.steps.host_window.contains(ops["start_ns"].to_numpy())
     ops = ops[chosen]
     # An op that waits for others is no work.
-    ops = ops[~matching(ops["name"], re.compile(r"c10d::|record_param_comms").match)]
+    ops = ops[~matching(ops["name"], is_collective_op)]
     start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
     dims = ops["input_dims"]
     shapes = _shapes(codes_of(dims).astype(np.int64), distinct_texts(dims), np.full(len(ops), np.nan))

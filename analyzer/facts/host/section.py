@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.host.among_ranks import among_ranks
 from analyzer.facts.host.dispatch_owner import DispatchOwner, dispatch_owner
 from analyzer.facts.host.engine_steps import engine_steps
 from analyzer.facts.host.frames_known import listing_buffers, merging
@@ -65,6 +66,11 @@ class HostFacts(Section):
     def ops(self) -> OpTree:
         """Which op encloses which."""
         return OpTree(self.trace.ops)
+
+    @fact
+    def among_ranks(self) -> IntervalSet:
+        """When the training thread communicates, or waits for a collective; of runs without a device."""
+        return among_ranks(self.trace, self.threads, self.ops, self.main_thread)
 
     @fact
     def outermost(self) -> Outermost:

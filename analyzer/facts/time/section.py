@@ -58,7 +58,7 @@ class TimeFacts(Section):
     def _divided(self, device: DeviceActivity | None, window: IntervalSet) -> Waterfall:
         host, main = self._host.threads, self._host.main_thread
         if device is None and not self._device.found:
-            return host_waterfall(host, main, window)
+            return host_waterfall(host, main, window, self._host.among_ranks)
         assert device is not None
         return device_waterfall(self.trace, device, self._device.launched, self._device.work, host, main, window)
 

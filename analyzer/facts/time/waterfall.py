@@ -237,23 +237,24 @@ def _gaps_by_issuer(
     return _Gaps(by_thread, IntervalSet(start[~known], end[~known]), IntervalSet(split[known], end[known]))
 
 
-def host_waterfall(host: HostActivity, main: int | None, window: IntervalSet) -> Waterfall:
+def host_waterfall(host: HostActivity, main: int | None, window: IntervalSet, among_ranks: IntervalSet) -> Waterfall:
     """Divides the window of a CPU-only trace by the step's thread; the device causes stay empty.
 
     Args:
         host: Host activity.
         main: The step's thread.
         window: What to divide.
+        among_ranks: When that thread communicates or waits for others, from `among_ranks.among_ranks`.
     """
     divider = _Divider(window)
     if main is not None:
         _take_collections(divider, host, main)
         divider.take("input", host.during("input", main))
         divider.take("compile", host.during("compile", main))
+        # An optimizer may send what it has updated (ZeRO).
+        divider.take("communication", among_ranks)
         divider.take("optimizer", host.during("optimizer", main))
-        divider.take("communication", host.during("collectives", main))
         divider.take("compute", host.during("ops", main))
-        divider.take("communication", host.anywhere("collectives"))
         divider.take("python", window)
     divider.take("unexplained", window)
     return Waterfall(divider.owners(), window)

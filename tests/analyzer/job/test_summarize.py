@@ -74,6 +74,17 @@ def test_gloo_ranges_stand_for_collectives_without_a_device(tmp_path: Path) -> N
     assert [(row.name, row.count, row.dur_ns) for row in found.kernels] == [("aten::mm", 1, 400_000)]
 
 
+def test_an_op_that_waits_for_a_collective_is_no_work(tmp_path: Path) -> None:
+    builder = TraceBuilder(None, top={"distributedInfo": {"rank": 0, "world_size": 2}})
+    builder.step(0, 0, 1_000)
+    builder.op("aten::mm", 0, 400)
+    builder.op("_c10d_functional::all_reduce", 400, 20)
+    builder.op("_c10d_functional::wait_tensor", 420, 400)
+    builder.annotation("gloo:all_reduce", 430, 300, thread=77)
+    found = summary_of(builder.write(tmp_path / "a.json"))
+    assert [row.name for row in found.kernels] == ["aten::mm"]
+
+
 @pytest.mark.parametrize(
     ("name", "rank"),
     [

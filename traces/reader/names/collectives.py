@@ -133,6 +133,15 @@ def is_collective_op(name: str) -> bool:
     return not name.startswith("aten::") and _OP.match(name) is not None
 
 
+# torch's functional collectives return at once, and this op waits for one: `torch/csrc/distributed/c10d/Functional.cpp`.
+_WAIT = Pattern(r"_?c10d_functional::wait_tensor")
+
+
+def waits_for_collective(name: str) -> bool:
+    """Whether an op is there to wait for a collective that another one began."""
+    return _WAIT.match(name) is not None
+
+
 def _parted(name: str) -> tuple[str, str]:
     """The qualified name of the function, anonymous namespaces left out, and its template arguments and parameters."""
     if name.startswith("_Z"):

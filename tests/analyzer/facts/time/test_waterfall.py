@@ -241,6 +241,46 @@ def test_cpu_only_a_collective_on_another_thread_fills_gaps_only() -> None:
     assert owners(builder) == {"compute": 300, "communication": 400, "python": 300}
 
 
+def test_cpu_only_an_op_that_waits_for_a_collective_computes_nothing() -> None:
+    builder = TraceBuilder(None).step(0, 0, STEP)
+    builder.op("aten::linear", 0, 300)
+    builder.op("_c10d_functional::wait_tensor", 300, 400)
+    builder.annotation("gloo:all_reduce", 320, 300, thread=AUTOGRAD)
+    assert owners(builder) == {"compute": 300, "communication": 400, "python": 300}
+
+
+@pytest.mark.parametrize("sent", [True, False])
+def test_cpu_only_a_node_whose_hook_waits_computes_what_its_ops_do(sent: bool) -> None:
+    builder = TraceBuilder(None).step(0, 0, STEP)
+    builder.op("autograd::engine::evaluate_function: AddmmBackward0", 0, 800)
+    builder.op("aten::mm", 100, 300)
+    if sent:
+        builder.annotation("gloo:all_gather", 200, 500, thread=AUTOGRAD)
+    alone = {"communication": 300} if sent else {}
+    assert owners(builder) == {"compute": 500 if sent else 800, "python": 200, **alone}
+
+
+def test_cpu_only_what_is_computed_while_a_message_is_on_its_way_is_compute() -> None:
+    # The range of a message begins where it is issued, and ends when it is through.
+    builder = TraceBuilder(None).step(0, 0, STEP)
+    builder.annotation("c10d::send", 100, 50)
+    builder.annotation("gloo:send", 140, 600)
+    builder.op("aten::linear", 200, 300)
+    assert owners(builder) == {"compute": 300, "communication": 340, "python": 360}
+
+
+@pytest.mark.parametrize("sent", [True, False])
+def test_cpu_only_an_optimizer_that_sends_what_it_updated_waits_for_that(sent: bool) -> None:
+    builder = TraceBuilder(None).step(0, 0, STEP)
+    builder.op("aten::linear", 0, 300)
+    builder.optimizer(300, 700)
+    builder.op("aten::add_", 300, 100)
+    if sent:
+        builder.annotation("gloo:broadcast", 350, 550, thread=AUTOGRAD)
+    expected = {"compute": 300, "optimizer": 200, "communication": 500} if sent else {"compute": 300, "optimizer": 700}
+    assert owners(builder) == expected
+
+
 def test_idle_is_what_the_device_causes_leave() -> None:
     facts = Facts(gap().trace())
     idle = EMPTY
