@@ -132,7 +132,7 @@ SCHEMA: dict[str, dict[str, Column]] = {
         "input_dims": Column("category", "Input shapes as JSON text, NA where not recorded."),
         "input_types": Column("category", "Input types as JSON text, NA where not recorded."),
         "concrete_inputs": Column(
-            "category", "Numbers and lists among the inputs of convolutions and attention as JSON text, else NA."
+            "category", "Numbers and lists among the inputs of messages between two ranks as JSON text, else NA."
         ),
         "message_elements": Column(
             "Int64", "Elements that this rank sends; NA before torch 2.2 and beside `record_param_comms`."

@@ -18,7 +18,9 @@ import pandas as pd
 from analyzer.facts import Facts
 from analyzer.facts.device.launches import LaunchCalls, calls_of
 from analyzer.job.batches import Batches
+from analyzer.job.peers import other_of_two, own_rank, stated_peers
 from analyzer.job.queues import ready_ns
+from analyzer.job.sending import until_going_on
 from analyzer.ranks.names import PAIRWISE, kind_of
 from analyzer.ranks.summary import MOST_RANKS, GroupPart
 from analyzer.spans.arrays import Int64Array
@@ -58,6 +60,7 @@ class _Row(msgspec.Struct):
     kind: str
     message: Message | None
     sent_bytes: int | None
+    peer: int | None = None
 
 
 def collective_calls(facts: Facts) -> Calls:
@@ -154,10 +157,13 @@ def _host_rows(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[_
     hosts = _HostRanges(facts)
     names, sizes = texts(frame["name"]).tolist(), _sizes(frame)
     rows = []
-    for name, size, start in zip(names, sizes, frame["start_ns"].tolist(), strict=True):
+    for name, size, start, peer in zip(
+        names, sizes, frame["start_ns"].tolist(), stated_peers(facts, frame), strict=True
+    ):
         found = hosts.row(name, None, float(start))
-        rows.append(_Row(kind_of(name), found.message, size))
-    return frame["start_ns"].to_numpy(), frame["dur_ns"].to_numpy(), frame["thread"].to_numpy(), rows
+        rows.append(_Row(kind_of(name), found.message, size, peer))
+    dur = until_going_on(facts.trace, frame)
+    return frame["start_ns"].to_numpy(), dur, frame["thread"].to_numpy(), rows
 
 
 def _sizes(ranges: pd.DataFrame) -> list[int | None]:
@@ -192,8 +198,9 @@ def _collected(
         if row.message and row.message.sent_splits
     }
     stated = [row.message for row in rows]
+    places, rank = [groups.place(row) for row in rows], own_rank(facts)
     return Calls(
-        group=[groups.place(row) for row in rows],
+        group=places,
         groups=tuple(groups.found),
         kind=[kinds.setdefault(row.kind, len(kinds)) for row in rows],
         kinds=tuple(kinds),
@@ -202,17 +209,19 @@ def _collected(
         ready_ns=ready,
         stream=stream,
         sequence=[None if message is None else message.sequence for message in stated],
-        peer=[_peer(row) for row in rows],
+        peer=[_peer(row, groups.found[place], rank) for row, place in zip(rows, places, strict=True)],
         sent_bytes=[row.sent_bytes if row.message is None else row.message.sent_bytes for row in rows],
         received_bytes=[None if message is None else message.received_bytes for message in stated],
         splits=splits,
     )
 
 
-def _peer(row: _Row) -> int | None:
-    if row.message is None or row.kind not in PAIRWISE:
+def _peer(row: _Row, group: GroupPart, rank: int | None) -> int | None:
+    if row.kind not in PAIRWISE:
         return None
-    return row.message.target if row.kind == "send" else row.message.source
+    if row.message is not None:
+        return row.message.target if row.kind == "send" else row.message.source
+    return other_of_two(row.kind, group, rank) if row.peer is None else row.peer
 
 
 class _Groups:

@@ -213,11 +213,15 @@ class Failed(JobPart, frozen=True, kw_only=True):
 
 
 class MatchCount(JobPart, frozen=True, kw_only=True):
-    """How many entries of collectives there are: matched with other ranks', without another, and contradicting one another."""
+    """How many entries of collectives there are: matched with other ranks', without another, and contradicting one another.
+
+    `why_none` says what the traces lack where none is matched, if that is known.
+    """
 
     matched: int
     alone: int
     contradicting: int
+    why_none: str | None = None
 
 
 class Job(JobPart, frozen=True, kw_only=True):

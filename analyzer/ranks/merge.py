@@ -16,6 +16,7 @@ from analyzer.ranks.alignment.matching import Matched, match
 from analyzer.ranks.alignment.roll import Roll, call_the_roll
 from analyzer.ranks.alignment.steps import same_steps
 from analyzer.ranks.alignment.table import Table, table
+from analyzer.ranks.alignment.unmatched import why_unmatched
 from analyzer.ranks.document import Clock, Failed, Job, MatchCount, PipelinePart, Stage, WhatIf
 from analyzer.ranks.rows import group_rows, rank_rows
 from analyzer.ranks.summary import RankSummary
@@ -219,7 +220,12 @@ def _document(roll: Roll, measured: Measured, name: str) -> Job:
         contrast=contrast(rows),
         contention=contention(rows),
         contended=contended(rows, matched, found),
-        matched=MatchCount(matched=len(matched.rows), alone=matched.alone, contradicting=matched.contradicting),
+        matched=MatchCount(
+            matched=len(matched.rows),
+            alone=matched.alone,
+            contradicting=matched.contradicting,
+            why_none=None if len(matched) else why_unmatched(rows),
+        ),
         failed=roll.failed,
     )
 
@@ -227,6 +233,7 @@ def _document(roll: Roll, measured: Measured, name: str) -> Job:
 def _grounds(measured: Measured) -> Grounds:
     return Grounds(
         matched=len(measured.matched),
+        why_none=None if len(measured.matched) else why_unmatched(measured.table),
         judged=measured.judged,
         error_ns=measured.clocks.error_ns or 0,
         faithful=measured.faithful,

@@ -34,6 +34,7 @@ class Grounds(msgspec.Struct, frozen=True):
         in_turn: That the stages of a pipeline work one after the other, in words; else empty.
         without_peers_ns: What ranks wait for one another a step, where some of them have no peers to be held against.
         seldom: That a rank is late in so few steps that it may be chance, in words; else empty.
+        why_none: What the traces lack where nothing is matched, in words; None where that is not known.
     """
 
     matched: int
@@ -48,6 +49,7 @@ class Grounds(msgspec.Struct, frozen=True):
     seldom: str = ""
     in_turn: str = ""
     without_peers_ns: float = 0.0
+    why_none: str | None = None
 
 
 def job_verdict(
@@ -57,7 +59,8 @@ def job_verdict(
     if len(roll.used) < 2:
         return _nothing("not clear", f"{count(len(roll.used), 'rank')} that can be held against others: too few")
     if not grounds.matched:
-        return _nothing("not clear", "No collective of one rank could be matched with another's." + _scope(roll))
+        why = f" {grounds.why_none}" if grounds.why_none else ""
+        return _nothing("not clear", f"No collective of one rank could be matched with another's.{why}{_scope(roll)}")
     best = next((one for one in what_if if one.scope in ("links", "stage")), None)
     saved = max((one.waited_ns_per_step for one in late if one.of_rank), default=0)
     if best is not None and best.saved_ns_per_step > max(saved, WORTH_RATIO * step_ns):

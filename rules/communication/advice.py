@@ -18,10 +18,18 @@ def every_rank_is_here(facts: Facts) -> bool:
     return facts.job is not None and facts.job.every_rank_is_here
 
 
+def every_rank_is_read(facts: Facts) -> bool:
+    """Whether the traces of all ranks of the job were read, whether or not their collectives could be matched."""
+    size = None if facts.job is None else facts.job.job.world_size
+    return facts.job is not None and size is not None and len(facts.job.used) >= size
+
+
 def waiting_or_transferring(facts: Facts) -> str:
     """What the time inside collectives is, as far as the ranks that were read tell: one sentence."""
     place = facts.job
     row = place.row if place is not None else None
+    if place is not None and len(place.used) > 1 and not place.job.matched.matched:
+        return "Collectives of these ranks could not be matched (CO003): waiting cannot be told from transferring."
     if place is None or row is None or not place.job.matched.matched:
         return "One rank's trace cannot tell waiting for another rank from transferring."
     late, waited = place.late, facts.steps.per_step(waiting_for_others(facts.steps, facts.time, place).total_ns)
@@ -36,7 +44,7 @@ def waiting_or_transferring(facts: Facts) -> str:
 
 def look_at_all_ranks(facts: Facts) -> tuple[Advice, ...]:
     """Waiting or transferring? Only all ranks together can tell; nothing where they are all here."""
-    if every_rank_is_here(facts):
+    if every_rank_is_read(facts):
         return ()
     size = facts.recording.world_size
     ranks = f"all {size} ranks" if size is not None else "all ranks"

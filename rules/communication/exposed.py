@@ -66,6 +66,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
 from rules.communication.advice import (
     every_rank_is_here,
+    every_rank_is_read,
     hide_more,
     look_at_all_ranks,
     move_less,
@@ -122,7 +123,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _caveats(facts: Facts) -> tuple[str, ...]:
     caveats = []
-    if not every_rank_is_here(facts):
+    if every_rank_is_read(facts) and not every_rank_is_here(facts):
+        caveats.append(
+            "How much of it is waiting for slower ranks is not known: CO003 says what the traces lack for that."
+        )
+    elif not every_rank_is_here(facts):
         caveats.append("How much of it is waiting for slower ranks needs the traces of all ranks (CO003).")
     if facts.device.main is None and facts.health.sparse_host_events is not None:
         caveats.append("The training thread's ops are not in the trace: it may compute beside the collectives, unseen.")

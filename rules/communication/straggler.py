@@ -103,7 +103,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield place
         return
     if not place.job.matched.matched:
-        yield cannot_tell("no collective is the same on two ranks: record the same steps on every rank")
+        why = place.job.matched.why_none
+        yield cannot_tell(f"no collective of one rank could be matched with another's{_told(why)}")
         return
     late = place.late
     ratio = late.waited_ns_per_step / place.job.step_ns if late is not None else place.most_ratio
@@ -141,6 +142,10 @@ def _finding(facts: Facts, place: JobPlace, late: LateRank, ratio: float) -> Fin
         ),
         caveats=_caveats(place),
     )
+
+
+def _told(why: str | None) -> str:
+    return ": record the same steps on every rank" if why is None else f". {why.removesuffix('.')}"
 
 
 _SHOWN = 16

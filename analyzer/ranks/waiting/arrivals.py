@@ -60,6 +60,8 @@ def arrivals(table: Table, matched: Matched, clocks: Clocks) -> Arrivals:
     waiting = np.where(waits[matched.instance], dur - transfer[matched.instance], 0)
     eager = _leave_at_once(table, matched, clocks)
     waiting[eager] = 0
+    if clocks.aligned:
+        _split_left(table, matched, clocks, eager, waiting, transfer)
     batched = rows.batched[mine]
     if batched.any():
         # An instance with a batch at either end is split by the clock.
@@ -93,6 +95,32 @@ def _leave_at_once(table: Table, matched: Matched, clocks: Clocks) -> BoolArray:
     behind = latest - start_ns[mine]
     stayed = clocks.aligned & (behind > (clocks.error_ns or 0)) & (start_ns[mine] + table.rows.dur_ns[mine] >= latest)
     return np.asarray(sends & ~stayed, dtype=bool)
+
+
+def _split_left(
+    table: Table, matched: Matched, clocks: Clocks, eager: BoolArray, waiting: Int64Array, transfer: Int64Array
+) -> None:
+    """Splits in place messages whose sender had left while they were on their way: how long that was in them says nothing.
+
+    The receiver waits until the message is sent, and what follows is the transfer.
+
+    Args:
+        table: The rows.
+        matched: Which belong together.
+        clocks: Fitted to each other.
+        eager: Rows that wait for nobody, shape (matched,).
+        waiting: As in `Arrivals`.
+        transfer: As in `Arrivals`.
+    """
+    mine, instance = matched.rows, matched.instance
+    start = clocks.start_ns[mine]
+    end = start + table.rows.dur_ns[mine]
+    over = np.maximum.reduceat(end, matched.first)
+    left = np.logical_or.reduceat(eager & (over[instance] - end > (clocks.error_ns or 0)), matched.first)
+    came = np.maximum.reduceat(start, matched.first)
+    transfer[left] = (over - came)[left].astype(np.int64)
+    receives = left[instance] & ~eager
+    waiting[receives] = np.maximum(came[instance] - start, 0)[receives].astype(np.int64)
 
 
 def _split_batches(

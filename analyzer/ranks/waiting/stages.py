@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import msgspec
 import numpy as np
@@ -93,7 +94,8 @@ def pipeline(table: Table) -> Pipeline | None:
     pairs = _messages(table)
     if not pairs.any() or not np.isin(rows.peer[pairs], table.ranks).all() or _in_a_ring(table, pairs):
         return None
-    stage = _stages(table, pairs)
+    stated = _stated(table, pairs)
+    stage = _stages(table, pairs, stated=stated)
     if stage is None or stage.max() == 0:
         return None
     own = np.bincount(rows.member, weights=rows.own_ns, minlength=len(stage)) + table.tail_ns
@@ -104,7 +106,7 @@ def pipeline(table: Table) -> Pipeline | None:
     slowest = int(work.argmax())
     others = float(np.median(np.delete(work, slowest)))
     ratio = float(work[slowest] / others) if others else 1.0
-    return Pipeline(stage, work, slowest, ratio, _stated(table, pairs), _one_way(table, pairs, stage))
+    return Pipeline(stage, work, slowest, ratio, stated, _one_way(table, pairs, stage))
 
 
 def _one_way(table: Table, pairs: BoolArray, stage: Int64Array) -> bool:
@@ -144,8 +146,11 @@ def _in_a_ring(table: Table, pairs: BoolArray) -> bool:
     return int(found) < len(names)
 
 
-def _stages(table: Table, pairs: np.ndarray) -> Int64Array | None:
-    """The place of each rank in the order of those it exchanges messages with; None where some rank has no place."""
+def _stages(table: Table, pairs: np.ndarray, *, stated: bool) -> Int64Array | None:
+    """The place of each rank in the order of those it exchanges messages with; None where some rank has no place.
+
+    Where nobody calls them a pipeline each has to talk to the next one: ranks that all talk to one alone are served by that one.
+    """
     ranks = np.array(table.ranks, dtype=np.int64)
     rows = table.rows
     neighbours: dict[int, set[int]] = {}
@@ -158,8 +163,10 @@ def _stages(table: Table, pairs: np.ndarray) -> Int64Array | None:
         if rank in place:
             continue
         # Ranks of one pipeline follow each other: the lowest is its first stage.
-        chain = _reached(neighbours, rank)
-        place |= {one: index for index, one in enumerate(sorted(chain))}
+        chain = sorted(_reached(neighbours, rank))
+        if not stated and any(after not in neighbours[one] for one, after in pairwise(chain)):
+            return None
+        place |= {one: index for index, one in enumerate(chain)}
     if any(rank not in place for rank in ranks.tolist()):
         return None
     return np.array([place[rank] for rank in ranks.tolist()], dtype=np.int64)

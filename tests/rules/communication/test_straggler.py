@@ -10,6 +10,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Severity, State
 from building.builders import TraceBuilder
 from jobs.among import among
+from jobs.gloo_stages import gpipe
 from rules.communication.exposed import RULE as EXPOSED
 from rules.communication.straggler import RULE
 
@@ -185,6 +186,17 @@ def test_one_rank_alone_cannot_tell() -> None:
 def test_other_collectives_cannot_be_matched() -> None:
     other = rank(1, 8_000, collective=ALL_REDUCE.replace("AllReduce", "AllGather"))
     assert run(rank(0, 5_000), other).state is State.CANNOT_TELL
+
+
+def test_of_messages_to_nobody_known_it_is_said_what_the_traces_lack() -> None:
+    facts = among(*(Facts(one.trace()) for one in gpipe((5.0, 5.0, 5.0), 2)))
+    for rule, said in ((RULE, "which rank a message goes to"), (EXPOSED, "could not be matched (CO003)")):
+        (result,) = run_rules(facts, (rule,), grade(facts))
+        words = result.reason or result.findings[0].why
+        assert said in words
+        assert "every rank" not in words
+    assert not any("all 3 ranks" in advice.code for advice in result.findings[0].fix)
+    assert any("CO003 says what" in caveat for caveat in result.findings[0].caveats)
 
 
 def test_not_applicable_without_collectives() -> None:

@@ -21,8 +21,8 @@ from traces.reader.names.vocabulary import Kind
 
 Int32Array = npt.NDArray[np.int32]
 _NO_ARGS = Args()
-# What a convolution's stride, padding and mask of gradients say, and whether attention is causal.
-_SHAPED_OP = Pattern(r"^aten::\w*(?:conv|attention)")
+# What a convolution's stride, padding and mask of gradients say, whether attention is causal, and whom a message goes to.
+_SHAPED_OP = Pattern(r"^aten::\w*(?:conv|attention)|^c10d::(?:send|recv)")
 
 
 class Tables(Protocol):

@@ -1,0 +1,113 @@
+"""Stages of a pipeline over gloo on one host without a device, as torch's GPipe schedule runs them: traces as gloo leaves them.
+
+A message's range begins where it is issued and lasts until it is waited for, that of a sender until the end of the step; torch
+states neither its group nor its peer, but in the inputs of the call where shapes are recorded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from building.builders import TraceBuilder
+
+MS = 1_000
+BETWEEN = 100
+
+
+class _Rank:
+    def __init__(self, rank: int, world: int, *, shapes: bool, message: float, info: dict[str, Any]) -> None:
+        top = {"distributedInfo": {"backend": "gloo", "rank": rank, "world_size": world, **info}, "host_name": "one"}
+        self.builder, self._shapes, self.at = TraceBuilder(None, top=top), shapes, 0.0
+        self._message = message
+        self._sent: list[dict[str, Any]] = []
+        self.begun = 0.0
+
+    def compute(self, dur: float) -> None:
+        self.builder.op("aten::mm", self.at, dur)
+        self.at += dur
+
+    def _call(self, name: str, peer: int) -> None:
+        inputs = {"Concrete Inputs": ["", "", str(peer), "0"], "Input Dims": [[[8, 8]], [], [], []]}
+        args = inputs if self._shapes else {}
+        self.builder.event(name, "cpu_op", self.at, 50, args=args)
+        self.at += 50
+
+    def send(self, peer: int) -> float:
+        """When the message can be there."""
+        self._call("c10d::send", peer)
+        self._sent.append(self.builder.event("gloo:send", "user_annotation", self.at - 5, 0))
+        return self.at + self._message
+
+    def receive(self, peer: int, there: float) -> None:
+        self._call("c10d::recv_", peer)
+        end = max(self.at, there)
+        self.builder.annotation("gloo:recv", self.at - 5, end - self.at + 5)
+        self.at = end
+
+    def end_step(self, number: int) -> None:
+        self.at += BETWEEN
+        for one in self._sent:
+            one["dur"] = self.at - one["ts"]
+        self._sent.clear()
+        self.builder.optimizer(self.at, BETWEEN)
+        self.at += BETWEEN
+        self.builder.step(number, self.begun, self.at - self.begun)
+        self.begun = self.at
+
+
+def served(workers: int, *, steps: int = 6) -> list[TraceBuilder]:
+    """A parameter server, rank 0: each worker sends it gradients, and gets weights back when all have."""
+    ranks = [
+        _Rank(rank, workers + 1, shapes=True, message=0.3 * MS, info={"pg_count": 1}) for rank in range(workers + 1)
+    ]
+    server, others = ranks[0], ranks[1:]
+    for step in range(steps):
+        for one in others:
+            one.compute(10 * MS)
+        there = [one.send(0) for one in others]
+        for peer, at in enumerate(there, start=1):
+            server.receive(peer, at)
+        server.compute(2 * MS)
+        for peer, one in enumerate(others, start=1):
+            one.receive(0, server.send(peer))
+        for one in ranks:
+            one.end_step(step)
+    return [one.builder for one in ranks]
+
+
+def gpipe(
+    work_ms: tuple[float, ...],
+    microbatches: int,
+    *,
+    steps: int = 6,
+    shapes: bool = False,
+    message_ms: float = 0.3,
+    info: dict[str, Any] | None = None,
+) -> list[TraceBuilder]:
+    """The traces of all ranks.
+
+    Args:
+        work_ms: What each stage computes in the forward pass of a microbatch; twice that in the backward pass.
+        microbatches: Of each step.
+        steps: How many there are.
+        shapes: Whether shapes are recorded.
+        message_ms: How long a message is on its way.
+        info: What `distributedInfo` says beside rank and number of ranks.
+    """
+    world = len(work_ms)
+    ranks = [_Rank(rank, world, shapes=shapes, message=message_ms * MS, info=info or {}) for rank in range(world)]
+    for step in range(steps):
+        for back in (False, True):
+            there = [0.0] * microbatches
+            order = range(world - 1, -1, -1) if back else range(world)
+            for stage in order:
+                before, after = (stage + 1, stage - 1) if back else (stage - 1, stage + 1)
+                for number in range(microbatches):
+                    if 0 <= before < world:
+                        ranks[stage].receive(before, there[number])
+                    ranks[stage].compute(work_ms[stage] * MS * (2 if back else 1))
+                    if 0 <= after < world:
+                        there[number] = ranks[stage].send(after)
+        for one in ranks:
+            one.end_step(step)
+    return [one.builder for one in ranks]
