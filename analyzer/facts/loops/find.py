@@ -1,7 +1,8 @@
 """Loops of the program over tensors: the same few ops again and again under one parent.
 
-What runs below the loader, the optimizer or a compiler is left out (other rules know it), and so is what repeats inside one op or
-one node of the backward pass: that loop is not the program's.
+What runs below the loader, the optimizer or a compiler is left out (other rules know it), and so is what repeats inside one op,
+one node of the backward pass or what FSDP does with each unit, and what a library does in a collective on a thread of its own: that
+loop is not the program's.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ LAYER = Pattern(
 # An op of the backward pass under the engine, or of what DDP does with each gradient: both loops are the library's own, in C++.
 _ENGINE = Pattern(r"(?:autograd|torch\.distributed\.ddp\.reducer)::")
 _BACKWARD_FUNCTION = Pattern(r"\w*Backward\d*$")
+# FSDP2 marks what it does before and behind each unit (torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py).
+_OF_UNITS = Pattern(r"FSDP::")
 
 
 def may_be_the_steps(steps: Steps, loop: Loop) -> bool:
@@ -63,7 +66,7 @@ def may_be_the_steps(steps: Steps, loop: Loop) -> bool:
 def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:
     """All loops in the used steps, longest first."""
     tree = host.tree
-    rows, group = _sequence(steps, tree)
+    rows, group = _sequence(steps, tree, host)
     # Too few for any loop, with a branch or without.
     if len(rows) < min(MIN_REPEATS, MIN_VARYING_REPEATS):
         return ()
@@ -169,11 +172,12 @@ def _inside(runs: Runs, larger: Runs) -> BoolArray:
     return held
 
 
-def _sequence(steps: Steps, tree: HostTree) -> tuple[Int64Array, Int64Array]:
+def _sequence(steps: Steps, tree: HostTree, host: HostFacts) -> tuple[Int64Array, Int64Array]:
     """Ops that the program itself calls, in order, each with its group (thread, parent and step)."""
     frame = tree.frame
     others = ["loader", "optimizer_step", "zero_grad", "compile"]
-    excluded = tree.under(is_any(frame["kind"], *others) & tree.of_source("annotations"))
+    ranges = is_any(frame["kind"], *others) | matching(frame["name"], _OF_UNITS.match)
+    excluded = tree.under(ranges & tree.of_source("annotations"))
     ops = tree.of_source("ops")
     names = distinct_texts(frame["name"])
     # Only ops of the framework hide their loops; a range, or a function of the user's own, shows the program's.
@@ -183,6 +187,7 @@ def _sequence(steps: Steps, tree: HostTree) -> tuple[Int64Array, Int64Array]:
     start = frame["start_ns"].to_numpy()
     wanted = ops & ~excluded & ~above_hides & steps.host_window.contains(start)
     rows = np.flatnonzero(wanted)
+    rows = rows[~_in_collectives(host, frame["thread"].to_numpy()[rows], start[rows])]
     parent = np.where(root[rows], -1, tree.parent[rows])
     step = steps.of_host(start[rows])
     thread = frame["thread"].to_numpy()[rows]
@@ -194,6 +199,16 @@ def _sequence(steps: Steps, tree: HostTree) -> tuple[Int64Array, Int64Array]:
     group = np.concatenate([[0], np.cumsum(changed)]) if len(order) else np.empty(0, dtype=np.int64)
     placed = ~_at_an_end(start[rows][order], frame["end_ns"].to_numpy()[rows][order], group)
     return rows[order][placed], group[placed]
+
+
+def _in_collectives(host: HostFacts, thread: Int64Array, start: Int64Array) -> BoolArray:
+    """What begins inside a collective that a thread of a library's own runs (gloo copies what it has gathered), shape (rows,)."""
+    found = np.zeros(len(thread), dtype=np.bool_)
+    for one in np.unique(thread).tolist():
+        if one != host.main_thread and (running := host.threads.during("collectives", one)):
+            mine = thread == one
+            found[mine] = running.contains(start[mine])
+    return found
 
 
 def _at_an_end(start: Int64Array, end: Int64Array, group: Int64Array) -> BoolArray:

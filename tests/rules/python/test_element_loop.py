@@ -432,3 +432,44 @@ def test_vmap_is_advised_for_ops_that_it_has_a_rule_for(unit: tuple[str, ...], s
     codes = [fix.code for fix in judged(RULE, world(unit=unit, backward=False)).finding.fix]
     assert any(said in code for code in codes)
     assert not any(never in code for code in codes)
+
+
+GATHERED = ("aten::view", "aten::empty", "aten::select", "aten::copy_", "aten::select", "aten::copy_")
+SHARDED = ("aten::narrow", "aten::copy_")
+
+
+def of_library(
+    unit: tuple[str, ...], *, around: str | None, thread: int | None = None, each: bool = False
+) -> TraceBuilder:
+    """Steps of 10 ms with thirty turns, inside a range of this name, each in one of its own or all in one, or inside none."""
+    builder = TraceBuilder(None)
+    there = {"thread": thread} if thread else {}
+    dur = 200 / len(unit)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        builder.op("aten::linear", at, 990)
+        if around is not None and not each:
+            builder.annotation(around, at + 1_000, 30 * 220, **there)
+        for index in range(30):
+            begin = at + 1_000 + index * 220
+            if around is not None and each:
+                builder.annotation(around, begin, 210, **there)
+            for place, name in enumerate(unit):
+                builder.op(name, begin + 2 + place * dur, dur - 2, **there)
+    return builder
+
+
+def test_what_gloo_copies_on_a_thread_of_its_own_is_no_loop_of_the_program() -> None:
+    gathering = of_library(GATHERED, around="gloo:all_gather", thread=77, each=True)
+    assert run(RULE, gathering).state is State.CLEAR
+    assert run(RULE, of_library(GATHERED, around=None, thread=77)).state is State.FIRED
+
+
+def test_what_fsdp_does_with_each_parameter_of_a_unit_is_no_loop_of_the_program() -> None:
+    assert run(RULE, of_library(SHARDED, around="FSDP::post_backward_reduce (1)")).state is State.CLEAR
+    assert run(RULE, of_library(SHARDED, around="for each part")).state is State.FIRED
+
+
+def test_a_loop_beside_a_message_on_its_way_is_the_programs() -> None:
+    assert run(RULE, of_library(SHARDED, around="gloo:send")).state is State.FIRED
