@@ -26,14 +26,14 @@ from analyzer.ranks.waiting.bandwidth import Links, links, uneven
 from analyzer.ranks.waiting.contended import contended
 from analyzer.ranks.waiting.contrast import contention, contrast
 from analyzer.ranks.waiting.cores import beyond_lacking, starved
+from analyzer.ranks.waiting.ideals import all_alike, balanced, worth
 from analyzer.ranks.waiting.late import Lateness, lateness
 from analyzer.ranks.waiting.peers import Peers, hold_against_peers
 from analyzer.ranks.waiting.replay import Replay
 from analyzer.ranks.waiting.slow_links import link_name, slow_links
 from analyzer.ranks.waiting.slow_stage import slow_stage
-from analyzer.ranks.waiting.stages import SLOW_STAGE_RATIO, Pipeline, pipeline, programs
+from analyzer.ranks.waiting.stages import Pipeline, pipeline, programs
 from analyzer.ranks.waiting.turns import by_turns, why_by_turns
-from analyzer.spans.arrays import FloatArray
 from analyzer.units import count, duration
 
 
@@ -96,25 +96,25 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
         at_most = _lacks_ranks(rows, seen)
         peers = hold_against_peers(rows, programs(rows, pipe))
         late = lateness(rows, matched, found, peers, replay, error_ns, at_most=at_most)
-        alike = _all_alike(replay, peers)
+        alike = all_alike(replay, peers)
         turned_ns = max((one.saved_ns_per_step for one in alike), default=0) if by_turns(peers) else 0
         late, lacked = beyond_lacking(rows.summaries, late, replay.as_recorded_ns, turned_ns)
         if turned_ns <= lacked * replay.as_recorded_ns:
             turned_ns, alike = 0, () if turned_ns else alike
         # Between two passes a stage of a server waits for the last one's answer: that is no work of its own.
-        balanced = () if pipe is not None and pipe.one_way else _balanced(replay, rows, pipe)
+        evened = () if pipe is not None and pipe.one_way else balanced(replay, rows, pipe)
         linked = slow_links(rows, moved, replay)
         unlike_ns = replay.as_recorded_ns - replay.step_ns(replay.own_ns, moved.alike_ns)
-        paced = slow_stage(rows, pipe, balanced, replay)
+        paced = slow_stage(rows, pipe, evened, replay)
         if any(one.cause != "stage" for one in paced.late):
             # Its layers are as many as those of the others: there is nothing to balance.
-            balanced = ()
-        played = (*late.what_if, *paced.what_if, *alike, *linked.what_if, *balanced)
+            evened = ()
+        played = (*late.what_if, *paced.what_if, *alike, *linked.what_if, *evened)
         late = msgspec.structs.replace(late, late=(*late.late, *paced.late, *linked.late))
         if turned_ns:
             turns = why_by_turns(rows, peers)
         without_peers_ns = _without_peers_ns(rows, found, peers, pipe)
-        what_if = _worth(played, at_most=at_most)
+        what_if = worth(played, at_most=at_most)
     return Measured(
         rows, matched, clocks, found, pipe, late, moved, unlike_ns, lacked, step_ns, what_if, seen, faithful, turns,
         without_peers_ns,
@@ -141,51 +141,6 @@ def _without_peers_ns(rows: Table, found: Arrivals, peers: Peers, pipe: Pipeline
         alone = alone & (np.bincount(pipe.stage)[pipe.stage] > 1)
     steps = sum(len(one.steps) for one in rows.summaries)
     return float(found.waiting_ns.sum()) / max(steps, 1) if alone.any() else 0.0
-
-
-def _worth(played: Sequence[WhatIf], *, at_most: bool) -> tuple[WhatIf, ...]:
-    """What saves anything, the most first."""
-    kept = (msgspec.structs.replace(one, at_most=at_most) for one in played if one.saved_ns_per_step > 0)
-    return tuple(sorted(kept, key=lambda one: -one.saved_ns_per_step))
-
-
-def _saved(replay: Replay, ideal: str, scope: str, own_ns: FloatArray, transfer_ns: FloatArray) -> WhatIf:
-    step_ns = replay.as_recorded_ns
-    left = max(replay.step_ns(own_ns, transfer_ns), 1.0)
-    return WhatIf(
-        ideal=ideal,
-        scope=scope,
-        step_ns=int(left),
-        saved_ns_per_step=int(step_ns - left),
-        slowdown=float(step_ns / left),
-    )
-
-
-def _all_alike(replay: Replay, peers: Peers) -> tuple[WhatIf, ...]:
-    if not len(peers.ideal_ns):
-        return ()
-    alike = _saved(replay, "every rank as its peers", "all ranks", peers.ideal_ns, replay.transfer_ns)
-    if not by_turns(peers):
-        return (alike,)
-    shared = _saved(replay, "the same work shared evenly", "all ranks", peers.shared_ns, replay.transfer_ns)
-    return (alike, shared)
-
-
-def _balanced(replay: Replay, rows: Table, pipe: Pipeline | None) -> tuple[WhatIf, ...]:
-    """The stage that sets the pace, and the last one, working as long as the stages do in the mean; the others do the rest."""
-    if pipe is None:
-        return ()
-    last = len(pipe.work_ns) - 1
-    made = []
-    for stage in dict.fromkeys((pipe.slowest, last)):
-        mean = float(pipe.work_ns.mean())
-        if mean * SLOW_STAGE_RATIO < pipe.work_ns[stage]:
-            work = pipe.work_ns + (pipe.work_ns[stage] - mean) / last
-            work[stage] = mean
-            ratio = work / np.maximum(pipe.work_ns, 1.0)
-            own = replay.own_ns * ratio[pipe.stage[rows.rows.member]]
-            made.append(_saved(replay, f"pipeline stage {stage} balanced", "stage", own, replay.transfer_ns))
-    return tuple(made)
 
 
 # Of stages that have enough to do more than half compute at a time.

@@ -1,0 +1,57 @@
+"""The job played again with its work divided as it might be: alike among peers, evenly among the stages of a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from analyzer.ranks.alignment.table import Table
+from analyzer.ranks.document import WhatIf
+from analyzer.ranks.waiting.late import what_if_saved
+from analyzer.ranks.waiting.peers import Peers
+from analyzer.ranks.waiting.replay import Replay
+from analyzer.ranks.waiting.stages import SLOW_STAGE_RATIO, Pipeline
+from analyzer.ranks.waiting.turns import by_turns
+from analyzer.spans.arrays import FloatArray
+
+
+def worth(played: Sequence[WhatIf], *, at_most: bool) -> tuple[WhatIf, ...]:
+    """What saves anything, the most first."""
+    kept = (msgspec.structs.replace(one, at_most=at_most) for one in played if one.saved_ns_per_step > 0)
+    return tuple(sorted(kept, key=lambda one: -one.saved_ns_per_step))
+
+
+def all_alike(replay: Replay, peers: Peers) -> tuple[WhatIf, ...]:
+    """Every rank doing what its peers do, and, where they take turns, all doing the same share."""
+    if not len(peers.ideal_ns):
+        return ()
+    alike = _played(replay, "every rank as its peers", "all ranks", peers.ideal_ns)
+    if not by_turns(peers):
+        return (alike,)
+    shared = _played(replay, "the same work shared evenly", "all ranks", peers.shared_ns)
+    return (alike, shared)
+
+
+def balanced(replay: Replay, rows: Table, pipe: Pipeline | None) -> tuple[WhatIf, ...]:
+    """The stage that sets the pace, and the last one, working as long as the stages do in the mean; the others do the rest."""
+    if pipe is None:
+        return ()
+    last = len(pipe.work_ns) - 1
+    made = []
+    for stage in dict.fromkeys((pipe.slowest, last)):
+        mean = float(pipe.work_ns.mean())
+        if mean * SLOW_STAGE_RATIO < pipe.work_ns[stage]:
+            work = pipe.work_ns + (pipe.work_ns[stage] - mean) / last
+            work[stage] = mean
+            ratio = work / np.maximum(pipe.work_ns, 1.0)
+            own = replay.own_ns * ratio[pipe.stage[rows.rows.member]]
+            made.append(_played(replay, f"pipeline stage {stage} balanced", "stage", own))
+    return tuple(made)
+
+
+def _played(replay: Replay, ideal: str, scope: str, own_ns: FloatArray) -> WhatIf:
+    """The step with other work of the ranks, and their transfers as they were."""
+    step_ns = replay.as_recorded_ns
+    return what_if_saved(ideal, scope, step_ns, step_ns - replay.step_ns(own_ns, replay.transfer_ns))
