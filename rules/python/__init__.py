@@ -6,6 +6,7 @@ from rules.python import (
     gc_pauses,
     python_overhead,
     repeated_small_ops,
+    state_copied,
     stepped_recurrence,
     unsteady_steps,
 )
@@ -17,4 +18,5 @@ RULES: tuple[Rule, ...] = (
     gc_pauses.RULE,
     unsteady_steps.RULE,
     stepped_recurrence.RULE,
+    state_copied.RULE,
 )

@@ -44,7 +44,7 @@ torch._foreach_lerp_(averages, weights, 1 - decay)
 4. Gradients per sample: `torch.func.vmap(torch.func.grad(...))`; where only their sum is used, one pass for the batch; those of
    inputs: `torch.autograd.grad` of the sum; of several outputs: `is_grads_batched=True`.
 5. Samples one by one: put together to one batch; sequences of several lengths packed.
-6. Tensors made one by one: one array of all rows, made a tensor once.
+6. Tensors made one by one: one array of all rows, made a tensor once. Copied one by one: `torch._foreach_copy_`.
 
 ## Expected gain
 At most what all repetitions but one cost.
@@ -76,13 +76,15 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.facts.loops.find import Loop, may_be_the_steps
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS
-from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, cannot_tell, clear
+from analyzer.finding import Confidence, Finding, Outcome, Saving, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.experts import AT_ONCE
 from rules.place import location, named
+from rules.python.copied import copies_tensors
 from rules.python.judging import LIST_RATIO, evidence, experts_saving, line_of, saving_of, what
-from rules.python.made import MADE_AT_ONCE, makes_tensors
+from rules.python.made import makes_tensors
+from rules.python.over_lists import at_once, pages
 from rules.python.passes import passes_finding
 from rules.python.samples import samples_finding
 from traces.patterns import Pattern
@@ -122,6 +124,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     loops = [
         loop for loop in facts.loops.found
         if (loop.over_list or loop.calls_experts) and not _of_history(facts, loop) and not _multiplies(facts, loop)
+        and not _is_told(facts, loop)
     ]  # fmt: skip
     costly = [loop for loop in loops if facts.steps.ratio(loop.calling.total_ns) >= limits["min_ratio"]]
     steps = [loop for loop in costly if loop.over_list and may_be_the_steps(facts.steps, loop)]
@@ -164,12 +167,14 @@ def _finding(facts: Facts, loop: Loop) -> Finding:
         if experts
         else "makes tensors of Python values or arrays, one by one"
         if makes_tensors(loop)
+        else "copies tensors one by one"
+        if copies_tensors(loop)
         else "goes through a list of tensors"
     )
     return Finding(
         why=f"A loop{named(line)} {kind}: {what(facts, loop)}.",
         saving=_saving(facts, loop),
-        fix=AT_ONCE if experts else _fix(loop),
+        fix=AT_ONCE if experts else at_once(loop),
         verify=_ONE_MADE
         if makes_tensors(loop)
         else "Record again: one `aten::_foreach_*` or batched op instead of the sequence; results must be the same.",
@@ -178,9 +183,20 @@ def _finding(facts: Facts, loop: Loop) -> Finding:
         evidence=evidence(facts, loop),
         location=location(line),
         caveats=("Groups so large that each fills the processor by itself gain little.",) if experts else (),
-        title="Experts called one by one" if experts else "Tensors made one by one" if makes_tensors(loop) else None,
-        references=_references(loop),
+        title="Experts called one by one" if experts else _title(loop),
+        references=pages(loop),
     )
+
+
+def _title(loop: Loop) -> str | None:
+    if makes_tensors(loop):
+        return "Tensors made one by one"
+    return "Tensors copied one by one" if copies_tensors(loop) else None
+
+
+def _is_told(facts: Facts, loop: Loop) -> bool:
+    """Whether most of the loop is a row of copies of as many tensors as the model has: of that another rule tells."""
+    return 2 * (loop.spans & facts.host.copied_rows.time).total_ns > loop.spans.total_ns
 
 
 def _multiplies(facts: Facts, loop: Loop) -> bool:
@@ -194,88 +210,8 @@ def _of_history(facts: Facts, loop: Loop) -> bool:
     return keeps and loop.phase in ("after", "step") and "aten::dot" in loop.unit
 
 
-# Ops that torch has for lists of tensors (aten/src/ATen/native/native_functions.yaml, `_foreach_*`), and what leads to them.
-_OF_LISTS = Pattern(
-    r"aten::(?:"
-    r"abs|add|addcdiv|addcmul|ceil|clamp_max|clamp_min|copy|cos|div|exp|expm1|floor|lerp|lgamma|log|log10|log1p|"
-    r"log2|max|maximum|minimum|mul|neg|norm|linalg_vector_norm|pow|reciprocal|round|rsqrt|sigmoid|sign|sin|sqrt|"
-    r"sub|tan|tanh|trunc|zero"
-    r")_?$"
-)
-
-
-# Ops by which a program looks at a value.
-_READS = frozenset({"aten::is_nonzero", "aten::item", "aten::_local_scalar_dense"})
-_READ_ONCE = Advice(
-    "diff",
-    "-for tensor in tensors:\n-    if not tensor.isfinite().all():\n-        raise ValueError\n"
-    "+fine = torch.stack([tensor.isfinite().all() for tensor in tensors]).all()\n"
-    "+if not fine:       # one read\n+    raise ValueError",
-    "Each turn reads a value, and waits for the device: keep what is read there, and read it once for all, as late as possible. Of "
-    "gradients the norm that `clip_grad_norm_` returns tells as much.",
-)
-
-
-_ONE_PRODUCT = Advice(
-    "diff",
-    "-results = [left @ right for left, right in zip(lefts, rights)]\n"
-    "+results = torch.bmm(torch.stack(lefts), torch.stack(rights))",
-    "One product for all: by their shapes none can be made of another. Where one factor is the same in each, put the others side "
-    "by side instead: `x @ torch.cat(weights, dim=1)`.",
-)
-
-
 def _saving(facts: Facts, loop: Loop) -> Saving:
     return experts_saving(facts, loop) if loop.calls_experts else saving_of(facts, loop)
-
-
-def _references(loop: Loop) -> tuple[str, ...]:
-    """Pages on what the fix calls; none where it is `torch._foreach_*`, which has none."""
-    called = (
-        "torch.nn.functional.grouped_mm"
-        if loop.calls_experts
-        else "torch.as_tensor"
-        if makes_tensors(loop)
-        else "torch.bmm"
-        if loop.independent
-        else "torch.optim.swa_utils.AveragedModel"
-        if _averages(loop)
-        else None
-    )
-    return () if called is None else (f"https://docs.pytorch.org/docs/stable/generated/{called}.html",)
-
-
-def _averages(loop: Loop) -> bool:
-    """Whether it may be a moving average."""
-    return "aten::lerp_" in loop.unit or {"aten::mul_", "aten::add_"} <= set(loop.unit)
-
-
-def _fix(loop: Loop) -> tuple[Advice, ...]:
-    if makes_tensors(loop):
-        return MADE_AT_ONCE
-    names = set(loop.unit)
-    if loop.independent:
-        return (_ONE_PRODUCT,)
-    if names & _READS:
-        return (_READ_ONCE,)
-    lists = Advice(
-        "python",
-        "torch._foreach_mul_(tensors, factor)\ntorch._foreach_add_(tensors, others, alpha=alpha)",
-        "One call for a list of tensors instead of one per tensor.",
-    )
-    if _averages(loop):
-        average = Advice(
-            "diff",
-            "-for average, weight in zip(averages, weights):\n-    average.mul_(decay).add_(weight, alpha=1 - decay)\n"
-            "+torch._foreach_lerp_(averages, weights, 1 - decay)",
-            "Where it is a moving average of the weights, as `mul_` and `add_` suggest.",
-        )
-        return (average, lists)
-    stacked = Advice(
-        "python", "result = f(torch.stack(tensors))", "Where all have one shape: stack once, then one batched op."
-    )
-    of_lists = sum(_OF_LISTS.match(name) is not None for name in loop.unit)
-    return (lists, stacked) if 2 * of_lists >= len(loop.unit) else (stacked,)
 
 
 RULE = Rule(META, check, __doc__)

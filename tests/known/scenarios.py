@@ -130,6 +130,7 @@ SCENARIOS: dict[str, Scenario] = {
     "PY004": Scenario(quiet={"recorded": False, "slow": (0, 1, 2, 3, 4, 5)}),
     "PY005": Scenario(quiet={"slow": (0,)}),
     "PY006": Scenario(quiet={"unit": ("aten::linear", "aten::tanh"), "each": 30}),
+    "PY007": Scenario(quiet={"tensors": 5}),
     "SY001": Scenario(quiet={"refill": 100}),
     "SY002": Scenario(quiet={"pinned": True}),
     "SY003": Scenario(quiet={"wait": 20}),

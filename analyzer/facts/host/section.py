@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.among_ranks import among_ranks
+from analyzer.facts.host.copied_rows import CopiedRows, copied_rows
 from analyzer.facts.host.dispatch_owner import DispatchOwner, dispatch_owner
 from analyzer.facts.host.engine_steps import engine_steps
 from analyzer.facts.host.frames_known import listing_buffers, merging
@@ -80,7 +81,12 @@ class HostFacts(Section):
     @fact
     def behind_state(self) -> IntervalSet:
         """What follows where the state of a model was taken, and before anything else is called: as writing it to a file does."""
-        return behind_state(self.trace, self._steps, self.outermost)
+        return behind_state(self.ops, self._steps, self.outermost)
+
+    @fact
+    def copied_rows(self) -> CopiedRows:
+        """As many tensors as receive a gradient, copied into new ones in a row."""
+        return copied_rows(self.trace, self.ops, self._steps, self.outermost, self.main_thread)
 
     @fact
     def output(self) -> Output:

@@ -8,37 +8,49 @@ from __future__ import annotations
 
 import numpy as np
 
+from analyzer.facts.host.ops import OpTree
 from analyzer.facts.host.outermost import Outermost
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
-from traces.reader.names.vocabulary import accumulates_gradient
-from traces.trace import Trace
+from traces.reader.names.vocabulary import accumulates_gradient, is_backward_node
 
 # What takes a tensor, or makes an array of it, and computes nothing (`Tensor.numpy` resolves the lazy bits first).
 _DETACHES = "aten::detach"
 _TAKES = frozenset({_DETACHES, "aten::resolve_conj", "aten::resolve_neg"})
+# What autograd calls between nodes of a pass, where a tensor is used twice (inside of a node in newer versions).
+_ADDS_UP = frozenset({"aten::add", "aten::add_"})
 # A model of fewer tensors is not told from a handful of values that a program detaches for its log.
-_MIN_TENSORS = 4
+MIN_TENSORS = 4
 
 
-def trained_tensors(trace: Trace, steps: Steps) -> int:
-    """How many tensors receive a gradient in a step; one counts as often as it does. 0 where no trace of it is recorded."""
-    received = matching(trace.ops["name"], accumulates_gradient)
-    received &= steps.host_window.contains(trace.ops["start_ns"].to_numpy())
-    return round(np.count_nonzero(received) / steps.count) if steps.count else 0
+def trained_tensors(ops: OpTree, steps: Steps, spans: Outermost) -> int:
+    """How many tensors receive a gradient in one backward pass, the largest; 0 where no trace of it is recorded.
+
+    Args:
+        ops: All ops; torch 1.8 nests each in itself.
+        steps: The steps.
+        spans: What the training thread does: whatever the program calls there ends a pass.
+    """
+    start = ops.ops["start_ns"].to_numpy()
+    at = start[ops.outermost(matching(ops.ops["name"], accumulates_gradient)) & steps.host_window.contains(start)]
+    if not len(at):
+        return 0
+    others = np.array([not is_backward_node(name) and name not in _ADDS_UP for name in spans.names], dtype=bool)
+    passes = np.searchsorted(spans.start_ns[others[spans.code]], at)
+    return int(np.unique(passes, return_counts=True)[1].max())
 
 
-def behind_state(trace: Trace, steps: Steps, spans: Outermost) -> IntervalSet:
+def behind_state(ops: OpTree, steps: Steps, spans: Outermost) -> IntervalSet:
     """From the last tensor of a state to what comes next on the thread, whatever that is.
 
     Args:
-        trace: The trace.
+        ops: All ops.
         steps: The steps.
         spans: What the training thread does.
     """
-    least = trained_tensors(trace, steps)
-    if least < _MIN_TENSORS or _DETACHES not in spans.names:
+    least = trained_tensors(ops, steps, spans) if _DETACHES in spans.names else 0
+    if least < MIN_TENSORS:
         return EMPTY
     takes = np.array([name in _TAKES for name in spans.names], dtype=bool)[spans.code]
     edges = np.diff(takes.astype(np.int8), prepend=0, append=0)

@@ -42,6 +42,21 @@ def test_a_row_of_as_many_tensors_as_receive_a_gradient(ops: tuple[str, ...], re
     assert behind(*ops, receive=receive) == found
 
 
+@pytest.mark.parametrize(("between", "found"), [("aten::linear", True), ("aten::add", False), (None, False)])
+def test_tensors_are_counted_by_the_pass(between: str | None, found: bool) -> None:
+    """Gradients that are accumulated over two batches are received twice; what autograd adds up itself ends no pass."""
+    builder = TraceBuilder(None)
+    builder.step(0, 0, 10_000)
+    for index in range(8):
+        builder.op("torch::autograd::AccumulateGrad", index * 10, 5)
+    if between is not None:
+        builder.op(between, 36, 2)
+    for index in range(4):
+        builder.op(DETACH, 1_000 + index * 10, 5)
+    builder.op("aten::linear", 5_000, 4_000)
+    assert bool(Facts(builder.trace()).host.behind_state) is found
+
+
 def test_what_the_recording_ends_with_is_not_known() -> None:
     builder = TraceBuilder(None)
     builder.step(0, 0, 10_000)
