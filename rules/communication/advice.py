@@ -5,11 +5,11 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import waiting_for_others
 from analyzer.finding import Advice
-from analyzer.units import duration, share
-from rules.changes import memory_limits_the_batch, older_than
-from rules.communication import libraries, micro_batches, serving
+from analyzer.units import duration
+from rules.changes import older_than
+from rules.communication import gradients, libraries, micro_batches, serving
 from rules.communication.buffers import of_buffers, other_exposed
-from rules.communication.kinds import in_turn, of_kind, reduced_once
+from rules.communication.kinds import WORTH_ADVICE, in_turn, of_kind, of_own_calls, reduced_once
 from rules.purpose import by_purpose
 
 
@@ -156,7 +156,8 @@ def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
             return (_ZERO_IN_16_BITS,)
         return (*reduced_once(facts), _FSDP1_IN_16_BITS if older_than(facts, (2, 6)) else _SHARDED_IN_16_BITS)
     if facts.communication.collectives.data_parallel:
-        return (*of_buffers(facts), *(_gradients_less(facts) if other_exposed(facts) else ()))
+        own = of_own_calls(facts) if facts.steps.ratio(facts.communication.own_calls.total_ns) >= WORTH_ADVICE else ()
+        return (*of_buffers(facts), *(gradients.less(facts) if other_exposed(facts) else ()), *own)
     return (
         Advice(
             "text",
@@ -164,31 +165,6 @@ def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
             "The trace shows no DistributedDataParallel or FSDP module, so the change belongs where the collectives are called.",
         ),
     )
-
-
-def _gradients_less(facts: Facts) -> tuple[Advice, ...]:
-    """What DDP sums, in fewer bytes or less often."""
-    full = memory_limits_the_batch(facts)
-    rarer = Advice(
-        "python",
-        "with model.no_sync() if (index + 1) % 4 else nullcontext():\n    (loss / 4).backward()",
-        "With gradient accumulation, reduce once per optimizer step. "
-        + (
-            "A larger batch per rank has the same effect."
-            if full is None
-            else f"A larger batch per rank would do the same, but tensors take {share(full)} of the card already."
-        ),
-    )
-    narrower = Advice(
-        "python",
-        "from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook\n"
-        "model.register_comm_hook(state=None, hook=bf16_compress_hook)",
-        "Halves the bytes of float32 gradients; of no use where they are 16-bit already.",
-    )
-    if facts.communication.collectives.narrow:
-        return (rarer,)
-    # Where memory limits the batch, accumulating is the one way to communicate less often.
-    return (narrower, rarer) if full is None else (rarer, narrower)
 
 
 def hide_more(facts: Facts) -> tuple[Advice, ...]:

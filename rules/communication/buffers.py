@@ -6,9 +6,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration
-
-# Less of the step than this is on no card of its own (CO001).
-_WORTH_ADVICE = 0.05
+from rules.communication.kinds import WORTH_ADVICE
 
 
 def own_buffers(lost: str, doubt: str = "") -> Advice:
@@ -49,7 +47,7 @@ def buffers_exposed_ns(facts: Facts) -> int:
 def of_buffers(facts: Facts) -> tuple[Advice, ...]:
     """Where a good part of the exposed time is DDP's sending of buffers, which no setting of the gradients touches."""
     exposed_ns = buffers_exposed_ns(facts)
-    if facts.steps.ratio(exposed_ns) < _WORTH_ADVICE:
+    if facts.steps.ratio(exposed_ns) < WORTH_ADVICE:
         return ()
     return (
         own_buffers(
@@ -62,4 +60,4 @@ def of_buffers(facts: Facts) -> tuple[Advice, ...]:
 def other_exposed(facts: Facts) -> bool:
     """Whether anything else than those buffers is worth advice."""
     rest = facts.communication.collectives.exposed.total_ns - buffers_exposed_ns(facts)
-    return facts.steps.ratio(rest) >= _WORTH_ADVICE or not of_buffers(facts)
+    return facts.steps.ratio(rest) >= WORTH_ADVICE or not of_buffers(facts)

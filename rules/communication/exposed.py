@@ -8,11 +8,13 @@ A collective that runs beside the backward pass is nearly free. One with nothing
 and that length holds two things: moving the data, and waiting until the slowest rank arrives.
 
 ## How it is measured
-`|collective kernels - other kernels| / |used steps|` on the device (the cause `communication` of the waterfall). On a CPU-only
-trace: ranges such as `gloo:all_reduce` on any thread of the process while the step's thread is in no other op. A busy device is
-no proof of work: waiting inside a collective counts as busy everywhere else. The kind of a collective is what the range that
-launched it says, else what its kernel's name says. Fixes for embedding tables are given only where tables are looked up, those for
-gradients only where something is trained; what DDP sends of buffers before each forward pass has one of its own.
+`|collective kernels - other kernels| / |used steps|` on the device (the cause `communication` of the waterfall). On a
+CPU-only trace: ranges such as `gloo:all_reduce` on any thread of the process while no op of the step's thread works; a node
+of the backward pass whose hook waits does not, nor does `wait_tensor`. A busy device is no proof of work: waiting inside a
+collective counts as busy everywhere else. The kind of a collective is what the range that launched it says, else what its
+kernel's name says. Fixes for embedding tables are given only where tables are looked up, those for gradients only where
+something is trained; what DDP sends of buffers before each forward pass has one of its own, and so has what a program with
+DDP sends beside gradients, by where it is called: in the update, behind the backward pass, before the loss.
 
 ## Example
 Slow:
@@ -34,7 +36,9 @@ for index, batch in enumerate(loader):
 
 ## Fix
 1. Look at all ranks first: if one arrives late, the others wait for it, and no setting of the collectives helps.
-2. Move less: 16-bit gradients (`bf16_compress_hook`), gradient accumulation under `no_sync()`, a larger batch per rank.
+2. Move less: what the trace shows to be sent needlessly (gradients reduced in each of several passes before an update, buckets
+   that are small, metrics in each step); 16-bit gradients (`bf16_compress_hook`), gradient accumulation under `no_sync()`, a larger
+   batch per rank.
 3. Hide more: bucket size, order of the layers, prefetching of sharded parameters (CO002).
 4. Activations exchanged between layers (tensor parallelism): fewer ranks a layer, on the links of one machine. Stages of a
    pipeline: more micro-batches a step.

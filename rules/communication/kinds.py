@@ -6,6 +6,8 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice
 from analyzer.units import duration
 
+# Less of the step than this is on no card of its own (CO001).
+WORTH_ADVICE = 0.05
 # Compute hides less than this of the collectives where streams take turns.
 _HARDLY_HIDDEN = 0.1
 
@@ -23,6 +25,25 @@ _GATHERED = Advice(
     "DDP's buckets, its hooks and accumulating change nothing about what the program gathers. Of a contrastive loss each rank "
     "computes its own rows against all columns (open_clip: `--local-loss --gather-with-grad`), not all rows on each rank.",
 )
+_LOGGED = Advice(
+    "python",
+    "if step % 100 == 0:\n    numbers = torch.stack([loss.detach(), accuracy])\n    torch.distributed.all_reduce(numbers)",
+    "The program itself sends this behind the backward pass: what is only logged can be sent seldom, as one tensor of numbers. "
+    "`all_gather_object` and `broadcast_object_list` pickle, and send twice: how long it is, and it. What every rank can work "
+    "out alike, as a learning rate, needs no message. DDP's buckets, its hooks and accumulating change nothing about it.",
+)
+_SHARDED_UPDATE = Advice(
+    "diff",
+    "-optimizer = ZeroRedundancyOptimizer(parameters, optimizer_class=Adam, lr=lr)\n"
+    "+optimizer = ZeroRedundancyOptimizer(parameters, optimizer_class=Adam, lr=lr, parameters_as_bucket_view=True)",
+    "The optimizer sends what each rank has updated, parameter by parameter; so it sends a bucket from each rank. Where its state "
+    "fits on every rank, `torch.optim` alone sends nothing. DDP's buckets, its hooks and accumulating change nothing about it.",
+)
+_SENT_AT_ONCE = Advice(
+    "text",
+    "Send what the optimizer has updated at once: one flat tensor from each rank, or one gather, not a message for each parameter.",
+    "The optimizer's step itself sends: DDP's buckets, its hooks and accumulating change nothing about it.",
+)
 _QUEUES = Advice(
     "shell",
     "export GPU_MAX_HW_QUEUES=8      # before the program starts; HIP's default is 4",
@@ -34,12 +55,34 @@ _QUEUES = Advice(
 
 def of_kind(facts: Facts) -> tuple[Advice, ...]:
     """What helps where most of the exposed time is no sum of gradients; empty where it may be one."""
-    kind = facts.communication.collectives.main_kind or ""
+    found = facts.communication.collectives
+    if 2 * facts.communication.own_calls.total_ns >= found.exposed.total_ns > 0:
+        return of_own_calls(facts)
+    kind = found.main_kind or ""
     if "barrier" in kind:
         return (_BARRIER,)
-    if facts.communication.collectives.data_parallel and "gather" in kind:
+    if found.data_parallel and "gather" in kind:
         return (_GATHERED,)
     return ()
+
+
+def of_own_calls(facts: Facts) -> tuple[Advice, ...]:
+    """What helps the program's own collectives beside DDP's, the most costly first: each that is worth advice, or the largest."""
+    own = facts.communication.own_calls
+    parts = (
+        (own.in_updates.total_ns, (_SHARDED_UPDATE if own.of_zero else _SENT_AT_ONCE,)),
+        (own.behind.total_ns, (_LOGGED, *((_BARRIER,) if "barrier" in own.kinds_behind else ()))),
+        (own.before.total_ns, _before_the_loss(own.kinds_before)),
+    )
+    most = max(ns for ns, _ in parts)
+    ordered = sorted(parts, key=lambda part: -part[0])
+    worth = (advice for ns, advice in ordered if ns and (ns == most or facts.steps.ratio(ns) >= WORTH_ADVICE))
+    return tuple(dict.fromkeys(one for advice in worth for one in advice))
+
+
+def _before_the_loss(kinds: frozenset[str]) -> tuple[Advice, ...]:
+    gathers = any("gather" in kind for kind in kinds)
+    return (*((_GATHERED,) if gathers else ()), *((_BARRIER,) if "barrier" in kinds else ()))
 
 
 def in_turn(facts: Facts) -> tuple[Advice, ...]:

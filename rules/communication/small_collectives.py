@@ -69,6 +69,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import size
+from rules.communication.kinds import of_own_calls
 
 _BUCKET_BYTES = 25 << 20
 
@@ -182,13 +183,17 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         "For collectives of your own: send once, then split.",
     )
     found = facts.communication.collectives
+    if found.data_parallel and 2 * facts.communication.own_calls.total_ns >= found.exposed.total_ns > 0:
+        return of_own_calls(facts)
     if _of_few_numbers(facts):
         return (_NUMBERS_TOGETHER, _SCALES) if found.fsdp else (_NUMBERS_TOGETHER,)
     if found.sharded:
         return (_LARGER_UNITS,) if found.fsdp else (_LARGER_LEAVES, _KEPT_WHOLE)
     if not found.may_be_gradients:
         return (flat,)
-    return (flat, buckets) if found.data_parallel else (buckets, flat)
+    # DDP's own are what is reduced inside its nodes of the backward pass: buckets that are small.
+    small_buckets = facts.communication.reduced_passes > 0
+    return (flat, buckets) if found.data_parallel and not small_buckets else (buckets, flat)
 
 
 def _of_few_numbers(facts: Facts) -> bool:

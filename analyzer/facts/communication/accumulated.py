@@ -1,13 +1,17 @@
-"""How often FSDP2 reduces the gradients of one module in a step: for each micro-batch, unless it is told to do so for the last."""
+"""How often the gradients of one module are reduced before an update: for each micro-batch, unless the program says otherwise."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.host.ops import OpTree
+from analyzer.facts.loops.find import LAYER
 from analyzer.facts.steps.find import Steps
-from analyzer.spans.labels import matching
+from analyzer.ranks.names import kind_of
+from analyzer.spans.labels import is_any, matching
 from traces.patterns import Pattern
+from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
 # `FSDPParamGroup.post_backward` leaves it around each reduce-scatter, with the path of the module (torch/distributed/fsdp/
@@ -32,3 +36,32 @@ def reductions_a_step(trace: Trace, steps: Steps) -> int:
         pd.Series(1, index=step[inside]).groupby([step[inside], ranges["name"].astype("str").to_numpy()[inside]]).sum()
     )
     return int(np.median(counts.to_numpy()))
+
+
+def reduced_passes(trace: Trace, steps: Steps, tree: OpTree) -> int:
+    """Backward passes before one update in each of which DDP reduces gradients equally often; 0 where it does not show.
+
+    DDP reduces inside the nodes that accumulate gradients. Passes that reduce other numbers of buckets are those of other models.
+
+    Args:
+        trace: The trace.
+        steps: The steps.
+        tree: Which op encloses which.
+    """
+    ops, calls = trace.ops, trace.collectives
+    nodes = tree.named(is_backward_node)
+    reduces = matching(calls["name"], lambda name: name.startswith("c10d::") and kind_of(name) == "all_reduce")
+    at, thread = (calls[name].to_numpy()[reduces] for name in ("start_ns", "thread"))
+    around = tree.enclosing(thread, at)
+    at = np.sort(at[np.append(nodes, False)[around] & steps.host_window.contains(at)])
+    if not len(at):
+        return 0
+    layers = np.sort(ops["start_ns"].to_numpy()[matching(ops["name"], LAYER.match) & ~tree.under(nodes)])
+    updates = np.sort(trace.annotations["start_ns"].to_numpy()[is_any(trace.annotations["kind"], "optimizer_step")])
+    update = np.searchsorted(updates, at) if len(updates) else steps.of_host(at)
+    reductions = pd.Series(1, index=at).groupby([update, np.searchsorted(layers, at)]).sum()
+    by_update = reductions.groupby(level=0).agg(["size", "min", "max"])
+    # The recording may begin or end within an update's passes.
+    whole = by_update.iloc[1:-1] if len(by_update) > 2 else by_update
+    alike = (whole["min"] == whole["max"]).all() and whole["size"].nunique() == 1
+    return int(whole["size"].iloc[0]) if alike else 0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analyzer.facts.communication.accumulated import reductions_a_step
+from analyzer.facts.communication.accumulated import reduced_passes, reductions_a_step
 from analyzer.facts.communication.buffers import buffer_broadcasts
 from analyzer.facts.communication.collectives import Collectives, call_spans, calls_of_library, collectives
 from analyzer.facts.communication.exchanged import Exchanged, exchanged
+from analyzer.facts.communication.own_calls import OwnCalls, own_calls
 from analyzer.facts.communication.replicas import replicated_passes
 from analyzer.facts.communication.searches import nan_checks_ns, unused_parameter_search
 from analyzer.facts.communication.slowed import Slowed, slowed
@@ -83,6 +84,18 @@ class CommunicationFacts(Section):
     def reductions_a_step(self) -> int:
         """How often FSDP2 reduces the gradients of a module in a step; 0 where it does not show."""
         return reductions_a_step(self.trace, self._steps)
+
+    @fact
+    def reduced_passes(self) -> int:
+        """Backward passes before one update in each of which DDP reduces gradients; 0 where it does not show."""
+        return reduced_passes(self.trace, self._steps, self._host.ops) if self.collectives.data_parallel else 0
+
+    @fact
+    def own_calls(self) -> OwnCalls:
+        """What a program with DDP sends beside the gradients, by where it is called."""
+        return own_calls(
+            self.trace, self._device, self._steps, self._host, self._kernels, self.collectives, self.buffer_broadcasts
+        )
 
     @fact
     def nan_checks_ns(self) -> int:

@@ -1,0 +1,144 @@
+"""CO001 and CO005 of DistributedDataParallel: advice fits what is exposed, buckets of gradients or what is sent beside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analyzer.facts import Facts
+from analyzer.finding import Finding
+from building.clocked import Clocked
+from jobs.gloo_ddp import ddp
+from rules.communication.exposed import RULE
+from rules.communication.small_collectives import RULE as SMALL
+from running.one_rule import judged
+from stories.models import GATHER, RANKS, layer, update
+
+LOGGED, BARRIER, NO_SYNC, ONCE = (
+    "torch.stack([loss",
+    "-torch.distributed.barrier()",
+    "no_sync",
+    "around the forward pass",
+)
+ZERO, HOOK, BUCKETS, SEARCH, GATHERED = (
+    "parameters_as_bucket_view",
+    "bf16_compress",
+    "bucket_cap_mb=1)",
+    "unused",
+    "--local-loss",
+)
+
+
+def codes(finding: Finding) -> list[str]:
+    return [f"{fix.code}\n{fix.note}" for fix in finding.fix if "over the same steps" not in fix.code]
+
+
+def told(**world: Any) -> list[str]:
+    return codes(judged(RULE, ddp(**world)).finding)
+
+
+@pytest.mark.parametrize(
+    ("world", "first"),
+    [
+        ({}, NO_SYNC),
+        ({"passes": 4}, ONCE),
+        ({"passes": 4, "updates": 2}, ONCE),
+        ({"buckets": 30}, BUCKETS),
+        ({"buckets": 30, "elements": 1_000}, "the median of 3.9 KiB"),
+        ({"search": True}, SEARCH),
+        ({"behind": {"all_gather": 3}}, LOGGED),
+        ({"behind": {"barrier": 3}}, LOGGED),
+        ({"before": {"all_gather": 3}}, GATHERED),
+        ({"before": {"barrier": 3}}, BARRIER),
+        ({"in_update": {"broadcast": 3}, "optimizer": "ZeroRedundancyOptimizer"}, ZERO),
+        ({"in_update": {"broadcast": 3}}, "one flat tensor from each rank"),
+    ],
+)
+def test_what_the_trace_shows_comes_first(world: dict[str, Any], first: str) -> None:
+    assert first in told(**world)[0]
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        {"passes": 4, "reduced": 1},
+        {"passes": 1, "updates": 4},
+        # Two models, whose passes reduce unlike numbers of buckets.
+        {"passes": 2, "buckets": (1, 3)},
+        # One forward pass, through which gradients are taken twice.
+        {"passes": 2, "layers_between": False},
+    ],
+    ids=["reduced in the last", "one pass each", "two models", "one graph"],
+)
+def test_gradients_that_are_reduced_once_stay_so(world: dict[str, Any]) -> None:
+    said = "\n".join(told(**world))
+    assert ONCE not in said
+    assert NO_SYNC in said
+
+
+@pytest.mark.parametrize("world", [{"buckets": 19}, {"buckets": 30, "elements": 1 << 20}, {"passes": 10, "buckets": 3}])
+def test_few_buckets_or_large_ones_are_not_made_larger(world: dict[str, Any]) -> None:
+    assert BUCKETS not in "\n".join(told(**world))
+
+
+def test_what_is_sent_beside_a_little_is_told_behind_the_gradients() -> None:
+    said = told(buckets=3, behind={"all_gather": 1})
+    assert NO_SYNC in said[0]
+    assert LOGGED in "\n".join(said)
+    assert LOGGED not in "\n".join(told(buckets=300, behind={"all_gather": 1}))
+
+
+@pytest.mark.parametrize("world", [{"behind": {"all_gather": 9}}, {"in_update": {"broadcast": 9}}])
+def test_no_setting_of_gradients_is_told_where_they_are_not_what_is_exposed(world: dict[str, Any]) -> None:
+    said = "\n".join(told(**world))
+    assert HOOK not in said
+    assert "gradient_as_bucket_view" not in said
+
+
+def test_without_a_device_16_bits_come_last_and_with_a_word_of_warning() -> None:
+    said = told()
+    assert HOOK in said[1]
+    assert "gloo takes longer" in said[1]
+
+
+@pytest.mark.parametrize(
+    ("world", "first"),
+    [
+        ({"buckets": 30, "elements": 1_000}, "bucket_cap_mb=25"),
+        ({"elements": 1_000, "behind": {"all_gather": 30}}, LOGGED),
+        ({"elements": 1_000, "in_update": {"broadcast": 30}, "optimizer": "ZeroRedundancyOptimizer"}, ZERO),
+    ],
+)
+def test_small_ones_are_joined_where_they_are_sent(world: dict[str, Any], first: str) -> None:
+    assert first in codes(judged(SMALL, ddp(**world)).finding)[0]
+
+
+def metrics(*, behind: bool) -> Clocked:
+    """DDP on a device that gathers something large in each step, behind the backward pass or in front of it."""
+    world = Clocked(top=RANKS)
+
+    def gather() -> None:
+        world.busy_until[7] = world.collective("_allgather_base", 4_000, kernel=GATHER, after=world.busy_until[7])
+
+    for _ in world.steps(4):
+        with world.inside("DistributedDataParallel.forward"):
+            for _ in range(4):
+                layer(world)
+        if not behind:
+            gather()
+        with world.backward():
+            for _ in range(4):
+                with world.node("MmBackward0"):
+                    layer(world, 2, backward=True)
+        if behind:
+            gather()
+        update(world)
+    return world
+
+
+@pytest.mark.parametrize("behind", [True, False])
+def test_on_a_device_too_it_counts_where_it_is_called(behind: bool) -> None:
+    found = Facts(metrics(behind=behind).trace()).communication.own_calls
+    assert (found.behind.total_ns > 0, found.before.total_ns > 0) == (behind, not behind)
+    assert (LOGGED if behind else GATHERED) in codes(judged(RULE, metrics(behind=behind)).finding)[0]
