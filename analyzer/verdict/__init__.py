@@ -38,6 +38,7 @@ def verdict_of(
         return Verdict(bound_by="unknown", ratio=0.0, text="Unknown: this trace cannot be the base of advice.")
     of_launching = (evidence or {}).get("launch")
     loops = looped(facts, of_launching.claims if of_launching else EMPTY)
+    beside = (facts.model.outside_passes & facts.time.waterfall.owned("compute")) - loops.time
     waits = facts.time.device_waits
     found = verdict(
         totals,
@@ -45,6 +46,7 @@ def verdict_of(
         lead_ns=facts.time.lead_ns,
         warmup_ratio=_warmup_ratio(facts),
         loops=loops,
+        beside_ns=beside.total_ns,
         waits={name: getattr(waits, name).total_ns for name in waits.__struct_fields__},
     )
     case = Case(facts, totals, found, loops.ns, evidence or {})

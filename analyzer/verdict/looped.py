@@ -13,12 +13,17 @@ class Looped(msgspec.Struct, frozen=True):
     """Time inside the ops of Python loops that have a finding, where dispatch is most of that time.
 
     Args:
-        ns: All of it, in nanoseconds.
+        time: All of it.
         passes_ns: The part of it in the backward passes of one update but the first, with what each goes back through.
     """
 
-    ns: int = 0
+    time: IntervalSet = EMPTY
     passes_ns: int = 0
+
+    @property
+    def ns(self) -> int:
+        """All of it, in nanoseconds."""
+        return self.time.total_ns
 
 
 def looped(facts: Facts, claims: IntervalSet) -> Looped:
@@ -43,4 +48,4 @@ def looped(facts: Facts, claims: IntervalSet) -> Looped:
     spans = turns
     for calling in loops:
         spans |= calling
-    return Looped((spans & compute).total_ns, (turns & compute).total_ns)
+    return Looped(spans & compute, (turns & compute).total_ns)

@@ -46,6 +46,8 @@ COMPUTE_HALF = 0.5
 _QUEUED_LEAD_NS = 100_000
 # A second loss is named beside the largest from this share of the step on.
 WORTH_NAMING = 0.05
+# So much of the step outside the passes and the update is not told as the model's own.
+WORTH_TELLING_APART = 0.1
 
 _SENTENCES: dict[BoundBy, str] = {
     "input": "Input-bound: {who} waits for the data loader for {share} of the step.",
@@ -74,6 +76,11 @@ _IN_STALLS = (
 _IN_TURN = "Queue-bound: for {share} of the step the device waits its turn: for another device of the process, at work."
 _WAIT_FOR_UNKNOWN = "launched work that waits for something the trace does not show"
 
+_OUTSIDE_PASSES = (
+    "ops behind the update and before any that has a gradient, as of metrics, logs, averages or copies of weights, inputs, or a "
+    "model that is only run"
+)
+
 LOSSES: dict[BoundBy, str] = {
     "input": "waiting for data",
     "sync": "waiting for the device and refilling it",
@@ -95,6 +102,7 @@ def verdict(
     lead_ns: int | None = None,
     warmup_ratio: float = 0.0,
     loops: Looped | None = None,
+    beside_ns: int = 0,
     waits: Mapping[str, int] | None = None,
 ) -> Verdict:
     """What the run is bound by.
@@ -105,6 +113,7 @@ def verdict(
         lead_ns: Median launch lead; None where it is not known.
         warmup_ratio: Share of the window that start-up work takes (PG002).
         loops: Without a device, what of `compute` is dispatching the small ops of Python loops: Python's time, not the model's.
+        beside_ns: Without a device, what of `compute` is in no pass of what is trained and in no update.
         waits: Nanoseconds of `device_wait` by the part of `DeviceWaits` they are in; what is in none is not known.
     """
     total = sum(waterfall.values())
@@ -127,7 +136,7 @@ def verdict(
     own_cores = not has_device and waterfall.get("optimizer", 0) > 0
     if compute >= COMPUTE_RATIO or (compute >= COMPUTE_HALF and ratio < BOUND_RATIO):
         optimizer = waterfall["optimizer"] / total if own_cores else None
-        return Verdict(bound_by="compute", ratio=compute, text=_compute_text(compute, optimizer))
+        return Verdict(bound_by="compute", ratio=compute, text=_compute_text(compute, optimizer, beside_ns / total))
     # Host work between launches, with a filled queue, is a loss, but not launches that cannot keep up.
     names_it = largest != "launch" or not queued
     losses, sentences = _words(waterfall, waits, ratios)
@@ -137,7 +146,8 @@ def verdict(
         text = (of_loops if in_loops else _text(sentences[largest], has_device=has_device)).format(share=share(ratio))
         if compute > ratio:
             # Said of a run that computes most of the time, the name alone would read as a contradiction.
-            text = f"{text.removesuffix('.')}{_beside(waterfall, largest, ratio, compute, own_cores=own_cores)}"
+            parts = compute, beside_ns / total
+            text = f"{text.removesuffix('.')}{_beside(waterfall, largest, ratio, parts, own_cores=own_cores)}"
         return Verdict(bound_by=largest, ratio=ratio, text=text)
     if not names_it and ratio >= COMPUTE_HALF:
         return Verdict(bound_by="unknown", ratio=ratio, text=_IN_STALLS.format(share=share(ratio)))
@@ -182,12 +192,17 @@ def _words(
     return losses, sentences
 
 
-def _beside(waterfall: Mapping[str, int], largest: BoundBy, ratio: float, compute: float, *, own_cores: bool) -> str:
-    """What stands beside a loss that is smaller than the compute."""
+def _beside(
+    waterfall: Mapping[str, int], largest: BoundBy, ratio: float, parts: tuple[float, float], *, own_cores: bool
+) -> str:
+    """What stands beside a loss that is smaller than the compute, by its share and that of it outside the passes."""
+    compute, outside = parts
     # How much of the optimizer is loss is for OP001 to say, not to be denied here; and of an unclear loss the sentence ends with
     # what the trace does not show.
     larger_optimizer = own_cores and waterfall["optimizer"] > ratio * sum(waterfall.values())
     named = "" if larger_optimizer or largest == "unknown" else ", its largest loss"
+    if own_cores and outside >= WORTH_TELLING_APART:
+        return f"{named}; the model and its optimizer take {share(compute - outside)}, and {share(outside)} is {_OUTSIDE_PASSES}."
     return f"{named}; the model {'and its optimizer take' if own_cores else 'itself takes'} {share(compute)}."
 
 
@@ -213,13 +228,21 @@ def grouped(
     return ratios
 
 
-def _compute_text(ratio: float, optimizer: float | None) -> str:
-    """The sentence; without a device it names the optimizer (None with one), and its share where that is the larger part."""
-    text = _SENTENCES["compute"].format(share=share(ratio))
+def _compute_text(ratio: float, optimizer: float | None, outside: float) -> str:
+    """The sentence; without a device it names the optimizer (None with one), and what is neither.
+
+    Args:
+        ratio: Share of the step.
+        optimizer: Share of the update, told where it is the larger part.
+        outside: Share of what is in no pass and no update.
+    """
     if optimizer is None:
-        return text
-    alone = f", the optimizer alone {share(optimizer)}" if optimizer > COMPUTE_HALF * ratio else ""
-    return f"{text.replace('the model itself is', 'the model and its optimizer are').removesuffix('.')}{alone}."
+        return _SENTENCES["compute"].format(share=share(ratio))
+    beside = f", and {share(outside)} is {_OUTSIDE_PASSES}" if outside >= WORTH_TELLING_APART else ""
+    own = ratio - outside if beside else ratio
+    text = _SENTENCES["compute"].format(share=share(own))
+    alone = f", the optimizer alone {share(optimizer)}" if optimizer > COMPUTE_HALF * own else ""
+    return f"{text.replace('the model itself is', 'the model and its optimizer are').removesuffix('.')}{alone}{beside}."
 
 
 def _text(sentence: str, *, has_device: bool) -> str:

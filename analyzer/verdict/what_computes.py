@@ -13,6 +13,7 @@ from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.units import share
+from analyzer.verdict.shares import WORTH_TELLING_APART
 from traces.patterns import Pattern
 
 # Kinds of kernels as a person would sum them up. `other` is left out: nothing is known of it.
@@ -112,6 +113,8 @@ def _last_resort(facts: Facts, computing_ns: int) -> str:
 def _op_alone(facts: Facts) -> str:
     """The op that takes a third of a CPU's steps or more: first one that models are not made of, then the update, then any.
 
+    Before any the op that takes a third of what is in no pass and no update: models are made of the others.
+
     Before all what is no op but has a span like one: a function written in Python, whatever it calls; and calls that go back
     through one graph.
     """
@@ -120,7 +123,22 @@ def _op_alone(facts: Facts) -> str:
         or _again(facts)
         or _alone_takes(facts, facts.kernels.longest_besides)
         or _update_alone(facts)
+        or _outside_passes(facts)
         or _alone_takes(facts, facts.kernels.longest_op)
+    )
+
+
+def _outside_passes(facts: Facts) -> str:
+    """The op that takes a third of what is in no pass of a model that is trained and in no update, where that is a good part."""
+    outside = facts.model.outside_passes & facts.time.waterfall.owned("compute")
+    longest = facts.model.longest_outside
+    if longest is None or facts.steps.ratio(outside.total_ns) < WORTH_TELLING_APART:
+        return ""
+    ratio = longest.ns / outside.total_ns
+    return (
+        f"Of the ops behind the update `{longest.name[:_NAME_LENGTH]}` takes {share(min(ratio, 1.0))}."
+        if ratio >= _STANDS_OUT
+        else ""
     )
 
 

@@ -10,6 +10,7 @@ from analyzer.engine import run_rules
 from analyzer.engine.trust import grade
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
+from analyzer.spans.intervals import IntervalSet
 from analyzer.verdict import Evidence, verdict, verdict_of
 from analyzer.verdict.looped import Looped
 from building.builders import TraceBuilder
@@ -118,7 +119,7 @@ def test_python_on_the_cpu() -> None:
 def test_the_ops_of_a_python_loop_are_its_own_and_not_the_models() -> None:
     parts = {"compute": 80, "python": 20}
     assert verdict(parts, has_device=False).bound_by == "compute"
-    found = verdict(parts, has_device=False, loops=Looped(50))
+    found = verdict(parts, has_device=False, loops=Looped(IntervalSet.of([(0, 50)])))
     assert (found.bound_by, found.ratio) == ("python", pytest.approx(0.7))
     assert (
         found.text
@@ -130,7 +131,7 @@ def test_the_ops_of_a_python_loop_are_its_own_and_not_the_models() -> None:
     ("passes", "words"), [(24, "loops of small ops."), (26, "one backward pass after another for one update.")]
 )
 def test_loops_that_are_mostly_backward_passes_are_called_so(passes: int, words: str) -> None:
-    found = verdict({"compute": 80, "python": 20}, has_device=False, loops=Looped(50, passes))
+    found = verdict({"compute": 80, "python": 20}, has_device=False, loops=Looped(IntervalSet.of([(0, 50)]), passes))
     assert found.text.endswith(f"most of it in {words}")
 
 

@@ -102,13 +102,14 @@ class OwnTime(msgspec.Struct, frozen=True):
     matrix: bool
 
 
-def own_by_name(trace: Trace, steps: Steps, host: HostFacts) -> pd.Series[Any]:
+def own_by_name(trace: Trace, steps: Steps, host: HostFacts, inside: IntervalSet | None = None) -> pd.Series[Any]:
     """Nanoseconds in the used steps that the step's thread spends in ops of each name and in no op inside them.
 
     Args:
         trace: The trace.
         steps: The steps.
         host: What the threads of the host do.
+        inside: The part of the steps that counts; None for all.
     """
     ops, window = trace.ops, steps.host_window
     if not len(window):
@@ -116,7 +117,7 @@ def own_by_name(trace: Trace, steps: Steps, host: HostFacts) -> pd.Series[Any]:
     # An op around the range that marks the first step begins just before it.
     bounds = window.start_ns[0], window.end_ns[-1]
     start, end = (np.clip(ops[name].to_numpy(np.int64), *bounds) for name in ("start_ns", "end_ns"))
-    own = own_ns(end - start, host.ops.parent)
+    own = own_ns(end - start if inside is None else inside.overlap_with(start, end), host.ops.parent)
     here = (ops["thread"] == host.main_thread).to_numpy(dtype=bool)
     here = here & window.contains(start) & (end > start)
     total: pd.Series[Any] = ops[here].assign(own_ns=own[here]).groupby("name", observed=True)["own_ns"].sum()

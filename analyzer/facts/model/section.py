@@ -8,19 +8,21 @@ from analyzer.facts.generation.section import GenerationFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.isolation import fact, passing
+from analyzer.facts.kernels.cpu_work import OwnTime, longest_op, own_by_name
 from analyzer.facts.model.before_updates import before_updates
 from analyzer.facts.model.compiled import CHECKS, Compiled, compiled
 from analyzer.facts.model.decompositions import Decompositions, decompositions
 from analyzer.facts.model.dense_tables import DenseTables, dense_tables
 from analyzer.facts.model.modules import Modules, modules
 from analyzer.facts.model.optimizing import Optimizing, optimizing
+from analyzer.facts.model.outside_passes import outside_passes
 from analyzer.facts.model.repetition import Repetition, Replayable, repetition, replayable
 from analyzer.facts.model.weight_norms import weight_norms
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
-from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
 
 
@@ -90,6 +92,18 @@ class ModelFacts(Section):
     def before_updates(self) -> IntervalSet:
         """Host time between a backward pass and the end of the update behind it."""
         return before_updates(self.trace, self.optimizing.spans)
+
+    @fact
+    def outside_passes(self) -> IntervalSet:
+        """Without a device, when the main thread computes in no pass of what is trained and in no update; else empty."""
+        if self._device.main is not None:
+            return EMPTY
+        return outside_passes(self._host, self._steps, self.before_updates)
+
+    @fact
+    def longest_outside(self) -> OwnTime | None:
+        """The op in which the main thread spends most time of its own in those ops; None without any."""
+        return longest_op(own_by_name(self.trace, self._steps, self._host, self.outside_passes))
 
     @fact
     def optimizer_line(self) -> CodeLine | None:
