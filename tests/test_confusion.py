@@ -36,6 +36,10 @@ CANNOT_SEE = {
         for version in ("torch 1.8", "torch 1.9")
         for code in ("ME002", "ME003", "ME004", "ME005")
     },
+    **{
+        (version, "PY008"): "ranges stand among the ops: one without `::` is a range"
+        for version in ("torch 1.8", "torch 1.9")
+    },
     (
         "torch 1.8",
         "KE001",

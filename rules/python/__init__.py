@@ -3,6 +3,7 @@
 from analyzer.rule import Rule
 from rules.python import (
     element_loop,
+    function_in_python,
     gc_pauses,
     python_overhead,
     repeated_small_ops,
@@ -19,4 +20,5 @@ RULES: tuple[Rule, ...] = (
     unsteady_steps.RULE,
     stepped_recurrence.RULE,
     state_copied.RULE,
+    function_in_python.RULE,
 )

@@ -131,6 +131,7 @@ SCENARIOS: dict[str, Scenario] = {
     "PY005": Scenario(quiet={"slow": (0,)}),
     "PY006": Scenario(quiet={"unit": ("aten::linear", "aten::tanh"), "each": 30}),
     "PY007": Scenario(quiet={"tensors": 5}),
+    "PY008": Scenario(quiet={"node": "SoftDTWBackward0"}),
     "SY001": Scenario(quiet={"refill": 100}),
     "SY002": Scenario(quiet={"pinned": True}),
     "SY003": Scenario(quiet={"wait": 20}),

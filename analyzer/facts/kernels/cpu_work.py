@@ -14,7 +14,7 @@ from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.columns import present
 from analyzer.spans.intervals import IntervalSet
-from analyzer.spans.labels import codes_of, matching
+from analyzer.spans.labels import codes_of, is_any, matching
 from analyzer.spans.nesting import own_ns
 from traces.patterns import Pattern
 from traces.trace import Trace
@@ -158,6 +158,21 @@ def written_function(total: pd.Series[Any]) -> OwnTime | None:
         return None
     name = max(both, key=lambda one: both[one])
     return OwnTime(name, both[name], matrix=False)
+
+
+def function_time(trace: Trace, steps: Steps, host: HostFacts, name: str) -> IntervalSet:
+    """Time of the step's thread in calls and nodes of a function of autograd, and in no op that they call.
+
+    Args:
+        trace: The trace.
+        steps: The steps.
+        host: What the threads of the host do.
+        name: Of the function.
+    """
+    ops = trace.ops
+    rows = (ops["thread"] == host.main_thread).to_numpy(dtype=bool) & is_any(ops["name"], name, f"{name}Backward")
+    called = rows.take(host.ops.parent) & (host.ops.parent != np.arange(len(rows))) & ~rows
+    return (IntervalSet.of_rows(ops, rows) - IntervalSet.of_rows(ops, called)) & steps.window
 
 
 def _of_type(types: pd.Series[Any], kind: str) -> BoolArray:

@@ -13,7 +13,15 @@ from analyzer.facts.kernels.alignment import Alignment, alignment
 from analyzer.facts.kernels.attention import Attention, attention
 from analyzer.facts.kernels.conv_bias import ConvBias, conv_bias
 from analyzer.facts.kernels.counters import Counters, counters
-from analyzer.facts.kernels.cpu_work import CpuWork, OwnTime, cpu_work, longest_op, own_by_name, written_function
+from analyzer.facts.kernels.cpu_work import (
+    CpuWork,
+    OwnTime,
+    cpu_work,
+    function_time,
+    longest_op,
+    own_by_name,
+    written_function,
+)
 from analyzer.facts.kernels.filling import Filling, filling
 from analyzer.facts.kernels.find import Kernels, kernels
 from analyzer.facts.kernels.fusion import Fusion, fusion
@@ -82,6 +90,12 @@ class KernelFacts(Section):
     def written_function(self) -> OwnTime | None:
         """The `torch.autograd.Function` written in Python in which that thread spends most time of its own; None without any."""
         return written_function(self._own_by_name)
+
+    @fact
+    def written_time(self) -> IntervalSet:
+        """Time in that function and in no op that it calls; empty where there is none."""
+        found = self.written_function
+        return EMPTY if found is None else function_time(self.trace, self._steps, self._host, found.name)
 
     @fact
     def instance_norms(self) -> int:
