@@ -22,7 +22,7 @@ def world(each_us: int, kind: str, *, stalled_us: int = 0) -> TraceBuilder:
         builder.step(number, at, 6_000)
         end, calls = at + 4_000, 0
         while at < end:
-            shapes = {"Input Dims": [[8, 64], [64, 8]], "Input type": [kind, kind]}
+            shapes = {"Input Dims": [[64, 64], [64, 64]], "Input type": [kind, kind]}
             lasting, calls = each_us + (stalled_us if calls % 4 == 0 else 0), calls + 1
             builder.op("aten::mm", at, lasting, **shapes)
             at += lasting

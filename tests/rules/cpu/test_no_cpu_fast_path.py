@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from analyzer.finding import Confidence, State
+from analyzer.finding import Confidence, Figure, State
 from building.builders import TraceBuilder
 from rules.cpu.no_cpu_fast_path import RULE
 from running.one_rule import judged, run
@@ -64,6 +66,59 @@ def test_cannot_tell(features: list[str] | None, kind: str | None, needs: str) -
     result = run(RULE, world(features=features, kind=kind))
     assert result.state is State.CANNOT_TELL
     assert needs in result.reason
+
+
+def products(*calls: tuple[float, int], rates: dict[str, float] | None = None, threads: int = 1) -> TraceBuilder:
+    """Three steps of 10 ms, half of each in products of square matrices: how long one takes in us, and how many numbers a row has.
+
+    Args:
+        calls: One product of each step.
+        rates: What this machine was measured to reach, by number format.
+        threads: Of the process.
+    """
+    known: dict[str, Any] = {"cpu_features": AMX, "threads": {"intra_op": threads}}
+    if rates is not None:
+        measured = {"device": "cpu", "threads": threads, "flops_per_s": rates, "bytes_per_s": 1e10}
+        known["calibration"] = {**measured, "torch": "2.15.0", "seconds": 1.0, "throttled": False}
+    builder = TraceBuilder(None, advisor=known)
+    for number in range(3):
+        at = number * 10_000.0
+        builder.step(number, at, 10_000)
+        for lasting, width in calls:
+            builder.op(
+                "aten::mm", at, lasting, **{"Input Dims": [[width, width]] * 2, "Input type": ["float", "float"]}
+            )
+            at += lasting
+        builder.op("aten::relu", at, (number + 1) * 10_000 - at)
+    return builder
+
+
+def test_products_that_reach_what_the_cores_do_are_arithmetic() -> None:
+    found = judged(RULE, products((5_000, 512)))
+    assert found.ns_per_step == pytest.approx(5_000_000 * 15 / 16, rel=0.01)
+    assert found.finding.saving.kind is Figure.ESTIMATE
+
+
+def test_of_slow_products_only_what_the_fastest_would_need_is_arithmetic() -> None:
+    # 54 GFLOP/s in the first, an eighth of that in the second: of 4 ms half a millisecond is arithmetic.
+    found = judged(RULE, products((5_000, 512), (4_000, 237)))
+    assert found.ns_per_step == pytest.approx(5_500_000 * 15 / 16, rel=0.02)
+
+
+def test_short_products_are_hardly_arithmetic() -> None:
+    result = run(RULE, products(*[(150, 32)] * 40))
+    assert result.state is State.CLEAR
+    assert "reaches 437 MFLOP/s where these cores do 50 GFLOP/s or more" in result.reason
+    assert run(RULE, products((5_000, 512), threads=8)).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("short", "saved"), [(4, 3 / 4), (1, None), (0.5, None)])
+def test_what_both_formats_were_measured_to_reach_decides(short: float, saved: float | None) -> None:
+    result = products((5_000, 512), rates={"fp32": 60e9, "bf16": 60e9 * short})
+    if saved is None:
+        assert "no faster here" in run(RULE, result).reason
+    else:
+        assert judged(RULE, result).ns_per_step == pytest.approx(2 * 512**3 / 60 * saved, rel=0.01)
 
 
 def test_not_applicable_on_a_device() -> None:
