@@ -26,6 +26,8 @@ _PRODUCTS = ("aten::linear", "aten::matmul", "aten::addmm", "aten::mm")
 _FEWEST_RUNS = 8
 # A run may begin before the recording of its products does.
 _MOST = 0.9
+# A slope that is two standard errors larger than the one measured is beaten by chance once in forty times.
+_ERRORS = 2
 
 
 class Growing(msgspec.Struct, frozen=True, eq=False):
@@ -54,6 +56,17 @@ class Growing(msgspec.Struct, frozen=True, eq=False):
         return float(np.median(self.longer_ns))
 
     @property
+    def token_most_ns(self) -> float:
+        """What it may be at most, for all that these runs tell: two standard errors of the median more.
+
+        Of values spread as noise is, the median's error is pi / 2 times as large in its square as the mean's.
+        """
+        if len(self.longer_ns) < 2:
+            return math.inf
+        error = math.sqrt(math.pi / 2 / len(self.longer_ns)) * float(np.std(self.longer_ns, ddof=1))
+        return self.token_ns + _ERRORS * error
+
+    @property
     def again_ratio(self) -> float:
         """Share of all tokens that were read before, weighed by how long their run takes."""
         return float(self._shares_ns.sum() / max(self.took_ns.sum(), 1))
@@ -61,7 +74,15 @@ class Growing(msgspec.Struct, frozen=True, eq=False):
     @property
     def again_ns(self) -> int:
         """What the tokens take that were read before, as far as runs get longer by them; no more than their share of a run."""
-        longer = np.minimum(self.token_ns * (self.tokens - 1), self._shares_ns)
+        return self._again_ns(self.token_ns)
+
+    @property
+    def again_most_ns(self) -> int:
+        """The same with the most that a token may take."""
+        return self._again_ns(self.token_most_ns)
+
+    def _again_ns(self, token_ns: float) -> int:
+        longer = np.minimum(token_ns * (self.tokens - 1), self._shares_ns)
         return int(np.maximum(longer, 0.0).sum())
 
     @property

@@ -20,6 +20,7 @@ def world(
     shapes: bool = True,
     trains: bool = False,
     runs: int = 20,
+    noise: float = 0,
 ) -> TraceBuilder:
     """Three steps, in each of which a text of `first` tokens is written on.
 
@@ -32,6 +33,7 @@ def world(
         shapes: Whether shapes were recorded.
         trains: Whether an optimizer steps.
         runs: Runs of the model in a step.
+        noise: What other programs add to every fourth run, in us.
     """
     builder = TraceBuilder(None)
     at = 0.0
@@ -43,8 +45,9 @@ def world(
             looked = {"Input Dims": [[50_000, 64], [2, tokens], [], [], []]} if shapes else {}
             builder.op("aten::embedding", at, 10, **looked)
             dims = {"Input Dims": [[64], [rows, 64], [64, 64], [], []]} if shapes else {}
-            builder.op("aten::addmm", at + 10, each - 30 + token * tokens, **dims)
-            at += each + token * tokens
+            taken = each + token * tokens + (noise if index % 4 == 0 else 0)
+            builder.op("aten::addmm", at + 10, taken - 30, **dims)
+            at += taken
         if trains:
             builder.optimizer(at - 5, 5)
         builder.step(number, begin, at - begin)
@@ -86,6 +89,15 @@ def test_a_text_may_begin_with_nothing() -> None:
 )
 def test_quiet(changes: dict[str, object], state: State) -> None:
     assert run(RULE, world(**changes)).state is state  # type: ignore[arg-type]
+
+
+def test_runs_that_differ_by_more_than_tokens_add_tell_nothing() -> None:
+    # A token adds nothing here, or what nobody sees beside runs that take twice as long.
+    assert run(RULE, world(token=0)).state is State.CLEAR
+    result = run(RULE, world(token=0, noise=1_000))
+    assert result.state is State.CANNOT_TELL
+    assert "runs differ by more than tokens add" in result.reason
+    assert run(RULE, world(noise=1_000)).state is State.FIRED
 
 
 def test_not_applicable_without_lookups() -> None:
