@@ -159,6 +159,8 @@ _CLASSES = {
 
 
 def _class(late: LateRank) -> str:
+    if late.runs_more:
+        return f"{late.cause_detail[:1].upper()}{late.cause_detail[1:]}."
     return _CLASSES.get(late.cause, f"Why is not clear: {late.cause_detail}.")
 
 
@@ -208,6 +210,21 @@ _ITS_CORES = Advice(
     "at what else runs on them. Where each launch is waited for: graphs, which need few launches.",
     "It calls the same ops, and each takes its host longer.",
 )
+_ITS_OWN_CORES = Advice(
+    "text",
+    "Give that rank cores of its own (the launcher's binding, `taskset`), and look at what else runs on them.",
+    "It calls the same ops, and each takes its cores longer.",
+)
+_WITH_SHAPES = Advice(
+    "python",
+    "profile(..., record_shapes=True)   # or advisor collect, which does",
+    "Shapes tell more work from slower cores. With unequal work: group samples by length, and give every rank equally many.",
+)
+_DONE_ALONE = Advice(
+    "text",
+    "Do seldom, on all ranks at once or beside training what this rank alone does: validation, metrics, samples, checkpoints.",
+    "Its kernels are neither slower nor larger: it runs more of them. Where it has nothing of its own to do, it gets more batches.",
+)
 _SAME_BETWEEN_PASSES = Advice(
     "text",
     "Look at what this rank alone does between passes: the schedule, inputs made for all ranks, tokens and answers handled.",
@@ -218,7 +235,9 @@ _SAME_BETWEEN_PASSES = Advice(
 def _fix(facts: Facts, late: LateRank, cause: str | None, file: str) -> tuple[Advice, ...]:
     rank = late.rank
     look = Advice("shell", f"advisor explain {file}", f"Rank {rank}'s own report names what makes it late.")
-    if late.cause == "imbalance":
+    if late.runs_more:
+        work = _DONE_ALONE
+    elif late.cause == "imbalance":
         work = Advice(
             "text",
             "Give every rank equal work: group samples by length, and balance tokens over experts.",
@@ -230,6 +249,8 @@ def _fix(facts: Facts, late: LateRank, cause: str | None, file: str) -> tuple[Ad
             "sampler = DistributedSampler(dataset, shuffle=True)\nloader = DataLoader(dataset, sampler=sampler, num_workers=4)",
             "Every rank needs its own workers and an equal share of the data.",
         )
+    elif cause == "compute" and facts.device.main is None:
+        work = _ITS_OWN_CORES if late.cause == "device" else _WITH_SHAPES
     elif cause == "compute":
         work = Advice(
             "shell",

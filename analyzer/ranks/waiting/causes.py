@@ -9,7 +9,7 @@ import numpy as np
 
 from analyzer.ranks.document import CauseClass
 from analyzer.ranks.summary import RankSummary
-from analyzer.ranks.waiting.kernels import slower_and_more
+from analyzer.ranks.waiting.kernels import MoreCalls, more_calls, slower_and_more
 from analyzer.units import share
 
 # From this part of a rank's lateness on its cause is named (design, ranks.md).
@@ -34,6 +34,7 @@ _WORDS = {
     "device_wait": "launched work that waits",
 }
 _NO_SHAPES = "it computes longer; with no shapes recorded (record_shapes=True) a slower device and more work look alike"
+_LARGER = "more work: the same kernels on larger shapes, or more of them"
 _EFFECTS = ("communication", "device_wait")
 _WORK = ("compute", "copy")
 
@@ -44,11 +45,15 @@ def cause_words(cause: str) -> str:
 
 
 class Why(msgspec.Struct, frozen=True):
-    """A class of cause and how much of the lateness it explains, 0..1."""
+    """A class of cause and how much of the lateness it explains, 0..1.
+
+    `runs_more` says of an imbalance that it lies in kernels which the others run less often, not in larger ones.
+    """
 
     cause: CauseClass
     detail: str
     explained_ratio: float
+    runs_more: bool = False
 
 
 def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) -> Why:
@@ -65,13 +70,16 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
     slower, more = slower_and_more(late, others)
     more = max(more, _by_batch(late, others, slower + more))
     slower = slower if more < slower + more else 0.0
+    calls = more_calls(late, others)
+    runs_more = calls.ns >= EXPLAINED_RATIO * max(more, 1.0)
+    more = max(more, calls.ns)
     host = host_beyond(late, others)
     cause, ns = max(host.items(), key=lambda item: item[1], default=("", 0.0))
     total = sum(value for value in host.values() if value > 0)
     device = (_device_words(late), slower)
     found: dict[CauseClass, tuple[str, float]] = {
         "device": device,
-        "imbalance": ("more work: the same kernels on larger shapes, or more of them", more),
+        "imbalance": (_more_words(calls) if runs_more else _LARGER, more),
         "host": (
             f"mostly {_WORDS.get(cause, cause)}" if ns < EXPLAINED_RATIO * total else _WORDS.get(cause, cause),
             total,
@@ -80,6 +88,11 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
     best = max(found, key=lambda name: found[name][1])
     words, explained = found[best]
     ratio = min(explained / excess_ns, 1.0)
+    if best == "imbalance" and runs_more and ratio < EXPLAINED_RATIO <= (more + total) / excess_ns:
+        # Between the kernels that it alone runs lies Python of its own.
+        return Why(
+            best, f"{words}, and {found['host'][0]} beside", min((more + total) / excess_ns, 1.0), runs_more=True
+        )
     if ratio < EXPLAINED_RATIO:
         if best != "imbalance" and slower + total >= EXPLAINED_RATIO * excess_ns:
             starved = min(_without_core_ns(late, others) / excess_ns, 1.0)
@@ -90,7 +103,11 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
             return Why("not clear", _NO_SHAPES, max(ratio, 0.0))
         parts = ", ".join(f"{name} {min(max(ns / excess_ns, 0), 1):.0%}" for name, (_, ns) in found.items())
         return Why("not clear", f"no cause explains most of it ({parts}){_lacked(late)}", max(ratio, 0.0))
-    return Why(best, words, ratio)
+    return Why(best, words, ratio, runs_more=best == "imbalance" and runs_more)
+
+
+def _more_words(calls: MoreCalls) -> str:
+    return f"it runs what the others do not, or run less often: {calls.calls:.2g} more `{calls.name}` a step"
 
 
 def _device_words(late: RankSummary) -> str:

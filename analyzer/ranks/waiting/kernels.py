@@ -1,13 +1,15 @@
 """What a rank computes longer than its peers: the same work more slowly, or more of it.
 
 Kernels of one name and shape are the same work. Of those whose shape no peer has, as where sequences or the tokens of experts
-differ in length, it is told what the peers would take: by how long calls of other sizes take them.
+differ in length, it is told what the peers would take: by how long calls of other sizes take them. How often a kernel runs is known
+without shapes as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from analyzer.ranks.summary import RankSummary
@@ -38,6 +40,52 @@ def slower_and_more(late: RankSummary, peers: Sequence[RankSummary]) -> tuple[fl
             slower += sum(ns for _, ns, _ in rows.values()) - expected
             more += expected - float(np.median([sum(ns for _, ns, _ in one.values()) for one in others]))
     return slower, more
+
+
+class MoreCalls(msgspec.Struct, frozen=True):
+    """Kernels that a rank runs more often than its peers, a step.
+
+    Args:
+        ns: What the calls beyond theirs take; where shapes were recorded as long as peers would.
+        name: The kernel of which those take most.
+        calls: How many of it there are.
+    """
+
+    ns: float
+    name: str
+    calls: float
+
+
+def more_calls(late: RankSummary, peers: Sequence[RankSummary]) -> MoreCalls:
+    """What the rank runs beyond its peers, whatever its size: larger work in as many calls is none of it.
+
+    Args:
+        late: The rank.
+        peers: Ranks that run the same program.
+    """
+    theirs = [_calls_by_name(peer) for peer in peers]
+    shapes, others = _by_name(late), [_by_name(peer) for peer in peers]
+    whole, longest = 0.0, MoreCalls(0.0, "", 0.0)
+    for name, (calls, ns) in _calls_by_name(late).items():
+        beyond = calls - float(np.median([one.get(name, (0.0, 0.0))[0] for one in theirs]))
+        if beyond <= 0:
+            continue
+        # As `slower_and_more` has it, where shapes tell: a call takes as long as it takes the peers.
+        told = _expected_ns(shapes[name], [one.get(name, {}) for one in others]) if name in shapes else None
+        taken = (ns if told is None else told) * beyond / calls
+        whole += taken
+        longest = max(longest, MoreCalls(taken, name, beyond), key=lambda one: one.ns)
+    return MoreCalls(whole, longest.name, longest.calls)
+
+
+def _calls_by_name(summary: RankSummary) -> dict[str, tuple[float, float]]:
+    """Calls and time a step of each kernel, of all its shapes."""
+    steps = max(len(summary.steps), 1)
+    found: dict[str, tuple[float, float]] = {}
+    for row in summary.kernels:
+        calls, ns = found.get(row.name, (0.0, 0.0))
+        found[row.name] = (calls + row.count / steps, ns + row.dur_ns / steps)
+    return found
 
 
 def _expected_ns(rows: _Shapes, others: Sequence[_Shapes]) -> float | None:

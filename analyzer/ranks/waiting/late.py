@@ -167,6 +167,7 @@ def _late(
         cause=why.cause,
         cause_detail=why.detail,
         explained_ratio=why.explained_ratio,
+        runs_more=why.runs_more,
         confidence=_confidence(why, of),
         chance_ratio=_chance(peers.excess_ns[members] >= floor_ns, int(late.sum())),
     )

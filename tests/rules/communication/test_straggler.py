@@ -18,14 +18,23 @@ ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4
 
 
 def rank(
-    number: int, compute_us: float, *, steps: int = 4, collective: str = ALL_REDUCE, clock_us: float = 0, world: int = 2
+    number: int,
+    compute_us: float,
+    *,
+    steps: int = 4,
+    collective: str = ALL_REDUCE,
+    clock_us: float = 0,
+    world: int = 2,
+    kernels: int = 1,
 ) -> Facts:
     """Steps of 10 ms: compute, then an all-reduce that ends with the step on every rank."""
     builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": world, "backend": "nccl"}})
     for index in range(steps):
         at = clock_us + index * 10_000
         builder.step(index, at, 10_000)
-        builder.launch(at, kernel_start=at + 10, kernel_dur=compute_us - 10, name="gemm")
+        each = (compute_us - 10) / kernels
+        for place in range(kernels):
+            builder.launch(at, kernel_start=at + 10 + place * each, kernel_dur=each, name="gemm")
         builder.launch(
             at + 20, kernel_start=at + compute_us, kernel_dur=10_000 - compute_us, name=collective, stream=20
         )
@@ -186,6 +195,36 @@ def test_one_rank_alone_cannot_tell() -> None:
 def test_other_collectives_cannot_be_matched() -> None:
     other = rank(1, 8_000, collective=ALL_REDUCE.replace("AllReduce", "AllGather"))
     assert run(rank(0, 5_000), other).state is State.CANNOT_TELL
+
+
+@pytest.mark.parametrize(("kernels", "alone"), [(2, True), (1, False)])
+def test_a_rank_that_runs_more_is_told_to_do_that_elsewhere(kernels: int, alone: bool) -> None:
+    found = on(rank(0, 4_000), rank(1, 8_000, kernels=kernels))
+    said = "\n".join(fix.code for fix in found.finding.fix)
+    assert ("validation, metrics" in said) is alone
+    assert ("nvidia-smi" in said) is not alone
+    assert ("1 more `gemm` a step" in found.finding.why) is alone
+
+
+@pytest.mark.parametrize("shapes", [True, False])
+def test_without_a_device_nobody_is_told_to_look_at_one(shapes: bool) -> None:
+    ranks = [on_a_host(number, each_us=1_000 if number == 0 else 2_000, shapes=shapes) for number in (0, 1)]
+    said = "\n".join(fix.code for fix in on(*ranks).finding.fix)
+    assert "nvidia-smi" not in said
+    assert ("cores of its own" if shapes else "record_shapes=True") in said
+
+
+def on_a_host(number: int, *, each_us: float, shapes: bool) -> Facts:
+    """Steps of 10 ms: three products, then an all-reduce of gloo that ends with the step on every rank."""
+    builder = TraceBuilder(None, top={"distributedInfo": {"rank": number, "world_size": 2, "backend": "gloo"}})
+    args = {"Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"]} if shapes else {}
+    for index in range(4):
+        at = index * 10_000
+        builder.step(index, at, 10_000)
+        for place in range(3):
+            builder.op("aten::mm", at + place * each_us, each_us, **args)
+        builder.event("gloo:all_reduce", "user_annotation", at + 3 * each_us, 10_000 - 3 * each_us, tid=77)
+    return Facts(builder.trace())
 
 
 def test_of_messages_to_nobody_known_it_is_said_what_the_traces_lack() -> None:
