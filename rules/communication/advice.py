@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import waiting_for_others
 from analyzer.finding import Advice
@@ -62,11 +64,22 @@ _MORE_MICRO_BATCHES = micro_batches.more(
     "Messages between two ranks, as stages of a pipeline send: a stage waits until the first micro-batch reaches it and after the "
     "last has left. More micro-batches make that a smaller part; stages that take equally long do not wait for one another.",
 )
+_KEPT_SPLIT = Advice(
+    "diff",
+    '-plan = {"up": ColwiseParallel(output_layouts=Replicate()), "down": RowwiseParallel(input_layouts=Replicate())}\n'
+    '+plan = {"up": ColwiseParallel(), "down": RowwiseParallel()}   # split from one layer to the next',
+    "Between layers the output of one is gathered for the next. Where that is split as well it takes its part as it is, and one "
+    "all-reduce behind both is enough; gather only what every rank needs whole.",
+)
 _FEWER_PARTS = Advice(
     "text",
     "Split layers over fewer ranks, all of them on the fast links of one machine (NVLink), and use the other ranks for more data.",
     "These collectives stand between layers of the forward pass: they add up activations (tensor parallelism), and the next "
     "layer needs the result. Accumulating gradients, buckets and DDP's hooks change nothing about them.",
+)
+_FEWER_PARTS_ON_HOSTS = replace(
+    _FEWER_PARTS,
+    code="Split layers over fewer ranks, all of them on one machine, and use the other ranks for more data.",
 )
 _ASYNC_PRODUCTS = Advice(
     "python",
@@ -143,7 +156,8 @@ def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
     if facts.communication.collectives.stages:
         return (_MORE_MICRO_BATCHES,)
     if facts.communication.collectives.activations:
-        return (_FEWER_PARTS,)
+        fewer = _FEWER_PARTS if facts.device.main is not None else _FEWER_PARTS_ON_HOSTS
+        return (*((_KEPT_SPLIT,) if _gathers_between(facts) else ()), fewer)
     if kind := of_kind(facts):
         return kind
     said = libraries.move_less(facts)
@@ -178,7 +192,8 @@ def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
     if facts.communication.collectives.stages:
         return (micro_batches.INTERLEAVED,)
     if facts.communication.collectives.activations:
-        return (_ASYNC_PRODUCTS,)
+        # The compiler splits products over symmetric memory, which devices have.
+        return (_ASYNC_PRODUCTS,) if facts.device.main is not None else ()
     if kind := of_kind(facts):
         return kind
     reduced_by_library = not (facts.communication.collectives.sharded or facts.communication.collectives.data_parallel)
@@ -219,6 +234,11 @@ def _hide_unknown(facts: Facts) -> tuple[Advice, ...]:
             "Start the collective as soon as its input is ready and wait as late as possible.",
         ),
     )
+
+
+def _gathers_between(facts: Facts) -> bool:
+    """Whether gathering between layers is worth advice."""
+    return facts.steps.ratio(facts.communication.collectives.gathered_ns) >= WORTH_ADVICE
 
 
 def _exchanges(facts: Facts) -> bool:

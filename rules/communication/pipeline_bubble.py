@@ -134,9 +134,13 @@ def _finding(facts: Facts, place: JobPlace, pipe: PipelinePart, waits_ns: float)
                 tuple(Bar(f"stage {one.stage}", float(one.work_ns)) for one in pipe.stages[:_SHOWN]),
             ),
         ),
-        caveats=(*(() if facts.model.infers else ("More microbatches need memory for their activations.",)), *ring),
+        caveats=(*(() if facts.model.infers else _PRICES), *ring),
     )
 
 
+_PRICES = (
+    "More microbatches need memory for their activations. Cut from the same batch each is smaller, and what it costs beside its "
+    "samples is paid more often: try two or three numbers.",
+)
 _SHOWN = 16
 RULE = Rule(META, check, __doc__)

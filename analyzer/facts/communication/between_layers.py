@@ -23,22 +23,25 @@ if TYPE_CHECKING:
 
 # A number, or a handful of them, is a scale, a norm or a flag: of activations even one token has a thousand.
 FEW_BYTES = 64
-# Gathering is left out: sharded parameters are gathered between layers as well.
 _REDUCING = ("all_reduce", "allreduce", "reduce_scatter")
+_GATHERING = ("all_gather", "allgather")
 _BOUNDARIES = ("optimizer_step", "zero_grad", "loader")
 
 
-def between_layers(trace: Trace, calls: pd.DataFrame) -> BoolArray:
-    """Which of these collectives reduce something between two layers of the forward pass, shape (calls,).
+def between_layers(trace: Trace, calls: pd.DataFrame, *, gathers: bool) -> BoolArray:
+    """Which of these collectives exchange activations between two layers of the forward pass, shape (calls,).
 
     Args:
         trace: The trace.
+        gathers: Whether gathering counts where something is reduced between layers as well. Alone it may be of parameters that are
+            sharded, or of features in front of a contrastive loss.
         calls: Columns kind, start_ns and size_bytes (NaN where it is not known), one row per collective.
     """
     if not len(calls):
         return np.zeros(0, dtype=np.bool_)
     kinds = calls["kind"].tolist()
-    reduces = {kind: any(part in kind for part in _REDUCING) for kind in set(kinds)}
+    counted = (*_REDUCING, *_GATHERING) if gathers else _REDUCING
+    reduces = {kind: any(part in kind for part in counted) for kind in set(kinds)}
     reducing = np.array([reduces[kind] for kind in kinds]) & ~(calls["size_bytes"].to_numpy() <= FEW_BYTES)
     if not reducing.any():
         return reducing
@@ -66,7 +69,8 @@ def between_layers(trace: Trace, calls: pd.DataFrame) -> BoolArray:
     before_it, behind_it = layers[np.maximum(after - 1, 0)], layers[np.minimum(after, len(layers) - 1)]
     same = (_stretch(boundaries, before_it) == stretch) & (_stretch(boundaries, behind_it) == stretch)
     found: BoolArray = reducing & inside & same
-    return found
+    gathered = np.array([not any(part in kind for part in _REDUCING) for kind in kinds])
+    return found if (found & ~gathered).any() else found & ~gathered
 
 
 def _stretch(boundaries: Int64Array, at: Int64Array) -> Int64Array:

@@ -71,6 +71,7 @@ class Collectives(msgspec.Struct, frozen=True):
         sharded: Whether parameters are gathered and gradients scattered (FSDP, ZeRO).
         fsdp: Whether FSDP's own ranges are in the trace: else another library shards.
         activations: Whether a good part of the exposed time is reductions between layers of the forward pass (tensor parallelism).
+        gathered_ns: Exposed time in gathering between those layers, where neither parameters are sharded nor DDP is used.
         narrow: Whether most of the collectives' tensors have 16 bits an element, or fewer, already.
         exposed_ns: Exposed time by kind of collective, the largest first: by the host's ranges, else by the kernels' names.
     """
@@ -85,6 +86,7 @@ class Collectives(msgspec.Struct, frozen=True):
     sharded: bool
     fsdp: bool
     activations: bool
+    gathered_ns: int
     narrow: bool
     exposed_ns: dict[str, int]
 
@@ -153,8 +155,12 @@ def collectives(
             "size_bytes": _sizes(rows, ranges),
         }
     )
-    running = (device.main.collective & window) if device.main else (host.threads.anywhere("collectives") & window)
+    # What waits on the host for a collective of which no range is left is in one all the same.
+    on_host = host.threads.anywhere("collectives") | host.among_ranks
+    running = (device.main.collective if device.main else on_host) & window
     kinds = sorted(set(calls["kind"]))
+    fsdp, data_parallel = _has_range(trace, _FSDP), _has_range(trace, _DATA_PARALLEL)
+    sharded = fsdp or (any("reduce_scatter" in kind for kind in kinds) and any("gather" in kind for kind in kinds))
     exposed = time.waterfall.owned("communication")
     # What a library does on the host launches no kernel, whatever is launched meanwhile.
     launching = ~matching(rows["name"], _ON_HOST.match) | (device.main is None)
@@ -166,23 +172,25 @@ def collectives(
     by_kind = {kind: (exposed & spans_of(stated == kind)).total_ns for kind in kinds}
     for kind, spans in _unranged(device, steps, kernels, IntervalSet.of_rows(calls, launching)).items():
         by_kind[kind] = by_kind.get(kind, 0) + (exposed & spans).total_ns
-    layered = (exposed & spans_of(between_layers(trace, calls))).total_ns
+    between = between_layers(trace, calls, gathers=not (sharded or data_parallel))
+    layered = (exposed & spans_of(between)).total_ns
+    gathers = between & np.array(["gather" in kind for kind in calls["kind"]], dtype=np.bool_)
     frame = kernels.named.frame
     named = frame["name"][frame["collective"].to_numpy() & (device.main is not None)]
-    fsdp = _has_range(trace, _FSDP)
     return Collectives(
         running=running,
         exposed=exposed,
         activations=layered > 0 and layered >= _ACTIVATIONS_RATIO * exposed.total_ns,
+        gathered_ns=(exposed & spans_of(gathers)).total_ns,
         narrow=_narrow(rows, ranges),
         exposed_ns={kind: ns for kind, ns in sorted(by_kind.items(), key=lambda item: -item[1]) if ns},
         calls=calls,
         kernels=len(named),
         kernel_names=tuple(sorted(map(str, named.unique()))),
-        data_parallel=_has_range(trace, _DATA_PARALLEL),
+        data_parallel=data_parallel,
         library=reducing_library(trace),
         fsdp=fsdp,
-        sharded=fsdp or (any("reduce_scatter" in kind for kind in kinds) and any("gather" in kind for kind in kinds)),
+        sharded=sharded,
     )
 
 

@@ -114,3 +114,53 @@ def test_sharded_parameters_are_told_of_the_library_that_shards(fsdp: bool, kind
     # What is sent in 16 bits already is not halved by sending it in 16 bits.
     halves = "MixedPrecisionPolicy" in text or "communication_data_type" in text
     assert halves is (kind == "float")
+
+
+GATHERING = "nccl:all_gather"
+
+
+@pytest.mark.parametrize(
+    ("around", "told"), [(None, True), ("FSDP::pre_forward (0)", False), ("DistributedDataParallel.forward", False)]
+)
+def test_what_is_gathered_between_layers_can_stay_split(around: str | None, told: bool) -> None:
+    builder = world(name=GATHERING)
+    # Every other one is a sum, as behind each pair of layers.
+    for index, event in enumerate(event for event in builder.events if event["name"] == GATHERING):
+        event["name"] = GATHERING if index % 2 else "nccl:all_reduce"
+    if around is not None:
+        builder.annotation(around, 10, 50)
+    assert (Facts(builder.trace()).communication.collectives.gathered_ns > 0) is told
+    assert ("split from one layer to the next" in fixes(EXPOSED, builder)) is told
+
+
+def test_sums_between_layers_are_not_gathered() -> None:
+    assert "split from one layer to the next" not in fixes(EXPOSED, world())
+    assert Facts(world().trace()).communication.collectives.gathered_ns == 0
+
+
+def on_host(*, ranges: bool) -> TraceBuilder:
+    """Steps of 20 ms over gloo: four layers, behind each a reduction that an op waits for; its own range is there or not."""
+    builder = TraceBuilder(None, top={"distributedInfo": {"backend": "gloo", "rank": 0, "world_size": 2}})
+    for number in range(3):
+        at = number * 20_000.0
+        builder.step(number, at, 20_000)
+        for layer in range(4):
+            when = at + layer * 4_000
+            builder.op("aten::linear", when, 1_000)
+            builder.event("c10d::allreduce_", "cpu_op", when + 1_010, 20)
+            builder.op("_c10d_functional::wait_tensor", when + 1_050, 2_000)
+            if ranges:
+                builder.annotation("gloo:all_reduce", when + 1_040, 1_900, thread=77)
+        builder.op("autograd::engine::evaluate_function: AddmmBackward0", at + 17_000, 1_000)
+    return builder
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_on_a_host_nothing_hides_less_than_nothing_and_nvlink_is_not_advised(ranges: bool) -> None:
+    found = Facts(on_host(ranges=ranges).trace()).communication.collectives
+    assert found.exposed.total_ns >= 3 * 4 * 2_000_000
+    assert found.hidden_ratio == pytest.approx(0.0, abs=0.02)
+    assert found.hidden_ratio >= 0
+    said = fixes(EXPOSED, on_host(ranges=ranges))
+    assert "NVLink" not in said
+    assert "symm_mem" not in said
