@@ -8,10 +8,9 @@ from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import waiting_for_others
 from analyzer.finding import Advice
 from analyzer.units import duration
-from rules.changes import older_than
-from rules.communication import gradients, libraries, micro_batches, serving
+from rules.communication import gradients, libraries, micro_batches, serving, sharded
 from rules.communication.buffers import of_buffers, other_exposed
-from rules.communication.kinds import WORTH_ADVICE, in_turn, of_kind, of_own_calls, reduced_once
+from rules.communication.kinds import WORTH_ADVICE, in_turn, of_kind, of_own_calls
 from rules.purpose import by_purpose
 
 
@@ -90,36 +89,6 @@ _ASYNC_PRODUCTS = Advice(
     "one part is sent while the next is computed.",
 )
 
-_SHARDED_IN_16_BITS = Advice(
-    "python",
-    "policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)\nfully_shard(block, mp_policy=policy)",
-    "Parameters are gathered and gradients scattered in 16 bits: half the bytes.",
-)
-_FSDP1_IN_16_BITS = Advice(
-    "python",
-    "policy = MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)   # torch.distributed.fsdp\n"
-    "model = FullyShardedDataParallel(model, mixed_precision=policy)",
-    "Parameters are gathered and gradients scattered in 16 bits: half the bytes.",
-)
-_PREFETCHED = Advice(
-    "python",
-    "model = FullyShardedDataParallel(model, backward_prefetch=BackwardPrefetch.BACKWARD_PRE, forward_prefetch=True)",
-    "Gathers the next layer's parameters while this one computes. FSDP2 (`fully_shard`) does so for "
-    "one layer by itself; `block.set_modules_to_forward_prefetch([following])` for more.",
-)
-_PREFETCHED_FURTHER = Advice(
-    "python",
-    "for block, following in zip(blocks, blocks[1:]):\n    block.set_modules_to_forward_prefetch([following])",
-    "Gathers the next block's parameters while this one computes. It hides gathering, not reducing.",
-)
-_WITHIN_MACHINES = Advice(
-    "python",
-    'mesh = init_device_mesh("cuda", (machines, gpus_of_one), mesh_dim_names=("replicate", "shard"))\n'
-    "fully_shard(block, mesh=mesh)   # FSDP1: sharding_strategy=ShardingStrategy.HYBRID_SHARD",
-    "What is sent has 16 bits a number already. Over several machines, where memory allows: shard within each, so that parameters "
-    "are gathered over its fast links and only gradients travel between machines.",
-)
-
 _BALANCED = Advice(
     "text",
     "Balance what the ranks get: a loss for balance or a capacity for experts, equal shards of embeddings or sequences.",
@@ -129,19 +98,6 @@ _IN_PARTS = Advice(
     "text",
     "Exchange in two parts, each with `async_op=True`: while one travels, compute what belongs to the other.",
     "Layers that do not need what is exchanged (experts that every token uses, the dense part) can run meanwhile as well.",
-)
-# No range tells which library shards: what it is called in the two that most programs use.
-_ZERO_IN_16_BITS = Advice(
-    "python",
-    'ds_config["communication_data_type"] = "bf16"   # DeepSpeed',
-    "Gradients are scattered, and in ZeRO 3 parameters gathered, in 16 bits: half the bytes. The trace shows no FSDP module, so "
-    "another library shards: DeepSpeed calls it so.",
-)
-_ZERO_BESIDE_COMPUTE = Advice(
-    "python",
-    'ds_config["zero_optimization"] |= {"overlap_comm": True, "stage3_prefetch_bucket_size": 2 * 10**8}   # DeepSpeed\n'
-    "# Megatron-Core: --overlap-grad-reduce --overlap-param-gather",
-    "Gathers the next layers' parameters, and scatters gradients, while this one computes.",
 )
 
 
@@ -164,11 +120,7 @@ def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
     if said is not None and not facts.communication.collectives.fsdp:
         return said
     if facts.communication.collectives.sharded:
-        if facts.communication.collectives.narrow:
-            return (*reduced_once(facts), *((_WITHIN_MACHINES,) if facts.communication.collectives.fsdp else ()))
-        if not facts.communication.collectives.fsdp:
-            return (_ZERO_IN_16_BITS,)
-        return (*reduced_once(facts), _FSDP1_IN_16_BITS if older_than(facts, (2, 6)) else _SHARDED_IN_16_BITS)
+        return sharded.move_less(facts)
     if facts.communication.collectives.data_parallel:
         own = of_own_calls(facts) if facts.steps.ratio(facts.communication.own_calls.total_ns) >= WORTH_ADVICE else ()
         return (*of_buffers(facts), *(gradients.less(facts) if other_exposed(facts) else ()), *own)
@@ -201,9 +153,7 @@ def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
     if said is not None and reduced_by_library:
         return said
     if facts.communication.collectives.sharded:
-        if not facts.communication.collectives.fsdp:
-            return (_ZERO_BESIDE_COMPUTE,)
-        return (_PREFETCHED_FURTHER if facts.communication.reductions_a_step else _PREFETCHED,)
+        return sharded.hide_more(facts)
     if facts.communication.collectives.data_parallel and not other_exposed(facts):
         return of_buffers(facts)
     if facts.communication.collectives.data_parallel:

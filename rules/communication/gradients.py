@@ -8,9 +8,8 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice
 from analyzer.units import share, size
 from rules.changes import memory_limits_the_batch
+from rules.communication.kinds import MANY_CALLS, SMALL_BYTES
 
-# As for CO005: so many collectives are many, below so many bytes one is small, and of so many sizes have to be known to tell.
-_MANY_BUCKETS, _SMALL_BYTES, _KNOWN_RATIO = 20, 1 << 20, 0.5
 _DEFAULT_BYTES = 25 << 20
 _NARROWER = Advice(
     "python",
@@ -77,8 +76,8 @@ def _larger_buckets(facts: Facts) -> tuple[Advice, ...]:
     if not passes:
         return ()
     reductions = sum(found.sizes_of(kind)[0] for kind in found.kinds if "reduce" in kind) / max(facts.steps.count, 1)
-    known = found.known_sizes_ratio >= _KNOWN_RATIO
-    if reductions < _MANY_BUCKETS * passes or (known and found.median_bytes >= _SMALL_BYTES):
+    known = found.sizes_known
+    if reductions < MANY_CALLS * passes or (known and found.median_bytes >= SMALL_BYTES):
         return ()
     each = reductions / passes
     many = f"{each:.0f} reductions in each backward pass"

@@ -8,6 +8,8 @@ from analyzer.units import duration
 
 # Less of the step than this is on no card of its own (CO001).
 WORTH_ADVICE = 0.05
+# As CO005 has it: so many collectives a step are many, and one of fewer bytes is small.
+MANY_CALLS, SMALL_BYTES = 20, 1 << 20
 # Compute hides less than this of the collectives where streams take turns.
 _HARDLY_HIDDEN = 0.1
 

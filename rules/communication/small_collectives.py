@@ -69,6 +69,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import size
+from rules.communication import sharded
 from rules.communication.kinds import of_own_calls
 
 _BUCKET_BYTES = 25 << 20
@@ -116,7 +117,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if per_step < limits["min_calls"]:
         yield clear(f"{per_step:.0f} collectives a step, below {limits['min_calls']:.0f}")
         return
-    if found.known_sizes_ratio < 0.5:
+    if not found.sizes_known:
         yield cannot_tell(f"how large the {per_step:.0f} collectives a step are: needs record_shapes=True")
         return
     median = found.median_bytes
@@ -152,23 +153,6 @@ _SCALES = Advice(
     "optimizer.step()\nprecompute_float8_dynamic_scale_for_fsdp(model)   # torchao.float8",
     "Where they are scales of float8 weights that FSDP gathers: all greatest values by one all-reduce behind the update.",
 )
-# Parameters that are sharded travel unit by unit: what is wrapped decides how large a collective is.
-_LARGER_UNITS = Advice(
-    "python",
-    "for block in model.layers:\n    fully_shard(block)   # whole blocks, not their linear layers\nfully_shard(model)",
-    "Each unit is gathered at once: a whole block sends megabytes. FSDP1: `auto_wrap_policy` with the class of the block.",
-)
-_LARGER_LEAVES = Advice(
-    "python",
-    "deepspeed.utils.set_z3_leaf_modules(model, [Block])",
-    "The trace shows no FSDP module, so another library shards: in DeepSpeed's ZeRO 3 the parameters of such a module are gathered "
-    "together, not those of each layer in it.",
-)
-_KEPT_WHOLE = Advice(
-    "python",
-    'ds_config["zero_optimization"] |= {"stage3_param_persistence_threshold": 10**6}   # DeepSpeed',
-    "Parameters with fewer elements stay on every rank and are not gathered; that takes memory.",
-)
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
@@ -188,7 +172,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     if _of_few_numbers(facts):
         return (_NUMBERS_TOGETHER, _SCALES) if found.fsdp else (_NUMBERS_TOGETHER,)
     if found.sharded:
-        return (_LARGER_UNITS,) if found.fsdp else (_LARGER_LEAVES, _KEPT_WHOLE)
+        return sharded.larger_units(facts)
     if not found.may_be_gradients:
         return (flat,)
     # DDP's own are what is reduced inside its nodes of the backward pass: buckets that are small.

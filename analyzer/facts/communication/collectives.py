@@ -12,15 +12,15 @@ import pandas as pd
 from analyzer.facts.communication.between_layers import between_layers
 from analyzer.facts.communication.kernel_kinds import kind_of_kernel
 from analyzer.facts.communication.reducing_library import reducing_library
+from analyzer.facts.communication.sizes import sizes_bytes
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
-from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.facts.kernels.section import KernelFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.columns import present
-from analyzer.spans.grouping import chosen, columns_at, rows_by
+from analyzer.spans.grouping import chosen, columns_at
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
 from traces.fixed_frame import FixedFrame
@@ -44,15 +44,11 @@ _ASKED = ("name", "thread", "start_ns", "end_ns", "input_dims", "input_types", "
 _UNTOLD = "collective"
 # The library in front of a collective's name: `nccl:all_reduce`, `c10d::allreduce_`.
 _LIBRARY = Pattern(r"^\w+(?::+|$)_*")
+# Of fewer calls' sizes the median says little.
+_KNOWN_RATIO = 0.5
 _NARROW = Pattern(r"Half|BFloat16|char|Char|Byte|Float8")
 # A message between two ranks.
 _PAIR = Pattern(r"(?:i?send|i?recv|send_recv)\b")
-_BYTES = {"double": 8, "long": 8, "long int": 8, "int": 4, "float": 4, "short": 2, "c10::Half": 2, "c10::BFloat16": 2}
-# Bytes of an element by the names of `c10::ScalarType`, as `record_param_comms` states the type.
-_MESSAGE_BYTES = {
-    "Byte": 1, "Char": 1, "Bool": 1, "Float8_e4m3fn": 1, "Float8_e5m2": 1, "Float8_e4m3fnuz": 1, "Float8_e5m2fnuz": 1,
-    "Short": 2, "Half": 2, "BFloat16": 2, "Int": 4, "Float": 4, "Long": 8, "Double": 8, "ComplexFloat": 8, "ComplexDouble": 16,
-}  # fmt: skip
 
 
 class Collectives(msgspec.Struct, frozen=True):
@@ -99,6 +95,11 @@ class Collectives(msgspec.Struct, frozen=True):
     def known_sizes_ratio(self) -> float:
         """Share of the calls whose size the trace states; 0 without any."""
         return float(self.calls["size_bytes"].notna().mean()) if len(self.calls) else 0.0
+
+    @property
+    def sizes_known(self) -> bool:
+        """Whether enough sizes are stated to tell what is usual."""
+        return self.known_sizes_ratio >= _KNOWN_RATIO
 
     @property
     def median_bytes(self) -> float:
@@ -152,7 +153,7 @@ def collectives(
             "kind": _kinds(rows["name"]),
             "start_ns": rows["start_ns"].to_numpy(),
             "end_ns": rows["end_ns"].to_numpy(),
-            "size_bytes": _sizes(rows, ranges),
+            "size_bytes": sizes_bytes(rows, ranges),
         }
     )
     # What waits on the host for a collective of which no range is left is in one all the same.
@@ -245,51 +246,6 @@ def _narrow(rows: pd.DataFrame, ranges: pd.DataFrame) -> bool:
 
 def _has_range(trace: Trace, wanted: Pattern[str]) -> bool:
     return any(wanted.match(name) for frame in (trace.annotations, trace.ops) for name in distinct_texts(frame["name"]))
-
-
-def _sizes(rows: pd.DataFrame, ranges: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Bytes of each collective: of its first tensor where shapes were recorded, else as `record_param_comms` around it states."""
-    if not len(rows):
-        return np.empty(0)
-    sizes = _recorded_sizes(rows)
-    unknown = np.isnan(sizes)
-    if unknown.any():
-        sizes[unknown] = _stated_sizes(chosen(rows, unknown), ranges)
-    return sizes
-
-
-def _stated_sizes(rows: pd.DataFrame, ranges: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """What this rank sends by the range that states it: the last to begin before the call, if it lasts as long; else NaN."""
-    sizes = np.full(len(rows), np.nan)
-    stated = chosen(ranges, present(ranges["message_elements"]))
-    widths = [float(_MESSAGE_BYTES.get(text.strip('"'), np.nan)) for text in distinct_texts(stated["message_type"])]
-    stated_bytes = np.array([*widths, np.nan])[codes_of(stated["message_type"])]
-    stated_bytes = stated_bytes * stated["message_elements"].to_numpy(dtype=np.float64, na_value=np.nan)
-    thread, start, until = (stated[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
-    called, begins, ends = (rows[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
-    for one, mine in rows_by(thread).items():
-        mine = mine[np.argsort(start[mine], kind="stable")]
-        here = np.flatnonzero(called == one)
-        last = np.searchsorted(start[mine], begins[here], side="right") - 1
-        around = mine[last]
-        sizes[here] = np.where((last >= 0) & (ends[here] <= until[around]), stated_bytes[around], np.nan)
-    return sizes
-
-
-def _recorded_sizes(rows: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Bytes of the first tensor of each collective, decoded once per distinct pair of shape and type."""
-    dims, types = ([*distinct_texts(rows[name]), ""] for name in ("input_dims", "input_types"))
-    pairs = codes_of(rows["input_dims"]).astype(np.int64) % len(dims) * len(types)
-    pairs += codes_of(rows["input_types"]).astype(np.int64) % len(types)
-    distinct, place = np.unique(pairs, return_inverse=True)
-    known = [_size(dims[pair // len(types)], types[pair % len(types)]) for pair in distinct.tolist()]
-    return np.array(known, dtype=np.float64)[place]
-
-
-def _size(dims: str, types: str) -> float:
-    shapes = [shape for shape in tensor_dims(dims) if shape]
-    width = next((size for name, size in _BYTES.items() if f'"{name}"' in types), 1 if '"' in types else None)
-    return float(np.prod(shapes[0], dtype=np.float64)) * width if shapes and width else float("nan")
 
 
 def calls_of_library(trace: Trace, library: str) -> IntervalSet:

@@ -13,6 +13,7 @@ from analyzer.facts.communication.replicas import replicated_passes
 from analyzer.facts.communication.searches import nan_checks_ns, unused_parameter_search
 from analyzer.facts.communication.slowed import Slowed, slowed
 from analyzer.facts.communication.synchronised_norms import SynchronisedNorms, synchronised_norms
+from analyzer.facts.communication.units import Units, units
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.isolation import fact
@@ -84,6 +85,11 @@ class CommunicationFacts(Section):
     def reductions_a_step(self) -> int:
         """How often FSDP2 reduces the gradients of a module in a step; 0 where it does not show."""
         return reductions_a_step(self.trace, self._steps)
+
+    @fact
+    def units(self) -> Units:
+        """The modules that FSDP2 shards by themselves."""
+        return units(self.trace)
 
     @fact
     def reduced_passes(self) -> int:

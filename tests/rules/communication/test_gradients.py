@@ -8,6 +8,7 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.finding import Finding
+from building.builders import TraceBuilder
 from building.clocked import Clocked
 from jobs.gloo_ddp import ddp
 from rules.communication.exposed import RULE
@@ -142,3 +143,53 @@ def test_on_a_device_too_it_counts_where_it_is_called(behind: bool) -> None:
     found = Facts(metrics(behind=behind).trace()).communication.own_calls
     assert (found.behind.total_ns > 0, found.before.total_ns > 0) == (behind, not behind)
     assert (LOGGED if behind else GATHERED) in codes(judged(RULE, metrics(behind=behind)).finding)[0]
+
+
+def sharded(
+    *, blocks: int = 8, layers: tuple[str, ...] = (".a", ".b", ".n"), elements: int | None = None
+) -> TraceBuilder:
+    """FSDP2 over gloo without a device: each unit is gathered in front of its layer, and reduced behind the backward pass."""
+    builder = TraceBuilder(None, top={"distributedInfo": {"backend": "gloo", "rank": 0, "world_size": 2}})
+    shapes = {} if elements is None else {"Input Dims": [[elements]], "Input type": ["float"]}
+    units = [f"layers.{block}{layer}" for block in range(blocks) for layer in layers]
+    for number in range(3):
+        at = start = number * 100_000.0
+        for unit in units:
+            builder.annotation(f"FSDP::all_gather ({unit})", at, 50)
+            builder.event("gloo:all_gather", "user_annotation", at + 40, 900, tid=77, args=shapes)
+            builder.op("aten::linear", at + 1_000, 100)
+            at += 1_200
+        for _ in units:
+            builder.op("autograd::engine::evaluate_function: AddmmBackward0", at, 100)
+            builder.event("gloo:all_reduce", "user_annotation", at + 110, 400, tid=77, args=shapes)
+            at += 600
+        builder.optimizer(at, 500)
+        builder.step(number, start, at + 600 - start)
+    return builder
+
+
+UNITS = "whole blocks, not their linear layers"
+
+
+@pytest.mark.parametrize(
+    ("world", "first"),
+    [
+        ({}, True),
+        ({"elements": 1_000}, True),
+        ({"elements": 1 << 20}, False),
+        # Attention and MLP by themselves are large where blocks are.
+        ({"layers": (".attention", ".mlp")}, False),
+        ({"blocks": 24, "layers": ("",)}, False),
+        ({"blocks": 24, "layers": ("",), "elements": 1_000}, True),
+        ({"blocks": 2}, False),
+    ],
+    ids=["unknown", "small", "large", "halves", "blocks", "small blocks", "few"],
+)
+def test_layers_of_blocks_that_are_units_are_joined_first(world: dict[str, Any], first: bool) -> None:
+    assert (UNITS in codes(judged(RULE, sharded(**world)).finding)[0]) is first
+
+
+def test_units_are_named_where_no_shape_says_how_large_they_are() -> None:
+    said = codes(judged(RULE, sharded()).finding)
+    assert "24 modules are gathered one by one, 3 to a block (`layers.0.a`, `layers.0.b`, `layers.0.n`)" in said[0]
+    assert "may cost a CPU more" in said[1]

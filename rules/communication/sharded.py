@@ -1,0 +1,118 @@
+"""Fixes where parameters are sharded: FSDP's in its words, else those of the libraries that most programs use."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice
+from rules.changes import older_than
+from rules.communication.kinds import MANY_CALLS, SMALL_BYTES, reduced_once
+
+_SHARDED_IN_16_BITS = Advice(
+    "python",
+    "policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)\nfully_shard(block, mp_policy=policy)",
+    "Parameters are gathered and gradients scattered in 16 bits: half the bytes.",
+)
+_FSDP1_IN_16_BITS = Advice(
+    "python",
+    "policy = MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)   # torch.distributed.fsdp\n"
+    "model = FullyShardedDataParallel(model, mixed_precision=policy)",
+    "Parameters are gathered and gradients scattered in 16 bits: half the bytes.",
+)
+_PREFETCHED = Advice(
+    "python",
+    "model = FullyShardedDataParallel(model, backward_prefetch=BackwardPrefetch.BACKWARD_PRE, forward_prefetch=True)",
+    "Gathers the next layer's parameters while this one computes. FSDP2 (`fully_shard`) does so for "
+    "one layer by itself; `block.set_modules_to_forward_prefetch([following])` for more.",
+)
+_PREFETCHED_FURTHER = Advice(
+    "python",
+    "for block, following in zip(blocks, blocks[1:]):\n    block.set_modules_to_forward_prefetch([following])",
+    "Gathers the next block's parameters while this one computes. It hides gathering, not reducing.",
+)
+_WITHIN_MACHINES = Advice(
+    "python",
+    'mesh = init_device_mesh("cuda", (machines, gpus_of_one), mesh_dim_names=("replicate", "shard"))\n'
+    "fully_shard(block, mesh=mesh)   # FSDP1: sharding_strategy=ShardingStrategy.HYBRID_SHARD",
+    "What is sent has 16 bits a number already. Over several machines, where memory allows: shard within each, so that parameters "
+    "are gathered over its fast links and only gradients travel between machines.",
+)
+
+# No range tells which library shards: what it is called in the two that most programs use.
+_ZERO_IN_16_BITS = Advice(
+    "python",
+    'ds_config["communication_data_type"] = "bf16"   # DeepSpeed',
+    "Gradients are scattered, and in ZeRO 3 parameters gathered, in 16 bits: half the bytes. The trace shows no FSDP module, so "
+    "another library shards: DeepSpeed calls it so.",
+)
+_ZERO_BESIDE_COMPUTE = Advice(
+    "python",
+    'ds_config["zero_optimization"] |= {"overlap_comm": True, "stage3_prefetch_bucket_size": 2 * 10**8}   # DeepSpeed\n'
+    "# Megatron-Core: --overlap-grad-reduce --overlap-param-gather",
+    "Gathers the next layers' parameters, and scatters gradients, while this one computes.",
+)
+
+
+# Parameters that are sharded travel unit by unit: what is wrapped decides how large a collective is.
+_LARGER_UNITS = Advice(
+    "python",
+    "for block in model.layers:\n    fully_shard(block)   # whole blocks, not their linear layers\nfully_shard(model)",
+    "Each unit is gathered at once: a whole block sends megabytes. FSDP1: `auto_wrap_policy` with the class of the block.",
+)
+_LARGER_LEAVES = Advice(
+    "python",
+    "deepspeed.utils.set_z3_leaf_modules(model, [Block])",
+    "The trace shows no FSDP module, so another library shards: in DeepSpeed's ZeRO 3 the parameters of such a module are gathered "
+    "together, not those of each layer in it.",
+)
+_KEPT_WHOLE = Advice(
+    "python",
+    'ds_config["zero_optimization"] |= {"stage3_param_persistence_threshold": 10**6}   # DeepSpeed',
+    "Parameters with fewer elements stay on every rank and are not gathered; that takes memory.",
+)
+
+
+# On a host the numbers are converted, and added, by the CPU that computes (measured of DDP's hook: `gradients.py`).
+_ON_A_HOST = " Within one machine converting and adding 16-bit numbers may cost a CPU more than sending wider ones."
+# From so many units in one block on its layers are wrapped: attention and MLP by themselves are two, and large.
+_LAYERS_OF_A_BLOCK = 3
+
+
+def move_less(facts: Facts) -> tuple[Advice, ...]:
+    """Fewer bytes, or the same bytes less often."""
+    found = facts.communication.collectives
+    first = (*reduced_once(facts), *_larger_first(facts))
+    if found.narrow:
+        return (*first, *((_WITHIN_MACHINES,) if found.fsdp else ()))
+    if not found.fsdp:
+        return (_ZERO_IN_16_BITS,)
+    narrower = _FSDP1_IN_16_BITS if older_than(facts, (2, 6)) else _SHARDED_IN_16_BITS
+    return (*first, narrower if facts.device.main is not None else replace(narrower, note=narrower.note + _ON_A_HOST))
+
+
+def hide_more(facts: Facts) -> tuple[Advice, ...]:
+    """Gathering and scattering beside compute."""
+    if not facts.communication.collectives.fsdp:
+        return (_ZERO_BESIDE_COMPUTE,)
+    return (_PREFETCHED_FURTHER if facts.communication.reductions_a_step else _PREFETCHED,)
+
+
+def larger_units(facts: Facts) -> tuple[Advice, ...]:
+    """Gather more parameters at once."""
+    return (_LARGER_UNITS,) if facts.communication.collectives.fsdp else (_LARGER_LEAVES, _KEPT_WHOLE)
+
+
+def _larger_first(facts: Facts) -> tuple[Advice, ...]:
+    """Whole blocks, where units are small; where shapes do not say so, where several layers of a block are units."""
+    found, units = facts.communication.collectives, facts.communication.units
+    calls = len(found.calls) / max(facts.steps.count, 1)
+    if not found.fsdp or calls < MANY_CALLS:
+        return ()
+    if found.sizes_known:
+        return (_LARGER_UNITS,) if found.median_bytes < SMALL_BYTES else ()
+    if units.to_a_block < _LAYERS_OF_A_BLOCK:
+        return ()
+    shown = ", ".join(f"`{path}`" for path in units.of_one[:_LAYERS_OF_A_BLOCK])
+    note = f"{len(units.paths)} modules are gathered one by one, {units.to_a_block} to a block ({shown}): each costs its start. "
+    return (replace(_LARGER_UNITS, note=note + _LARGER_UNITS.note),)
