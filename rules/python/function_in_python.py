@@ -29,7 +29,7 @@ class SoftDTW(torch.autograd.Function):
 Faster:
 
 ```python
-for k in range(2, n + m + 1):             # the cells of a diagonal need only those of the two before
+for k in range(2, n + m + 1):  # the cells of a diagonal need only those of the two before
     row = distances_by_diagonal[:, k] + softmin(before, before.roll(1, -1), last.roll(1, -1))
 ```
 
