@@ -217,6 +217,12 @@ def capture_by_hand(facts: Facts) -> Advice:
     )
 
 
+# torch/optim/optimizer.py, `_cuda_graph_capture_health_check`; a number is written into the graph as it is at the capture.
+_CAPTURED_UPDATES = (
+    "In it optimizers of the kind of Adam need `capturable=True`, and a learning rate that changes has to be a tensor."
+)
+
+
 def capture_with_collectives(facts: Facts) -> Advice:
     """A CUDA graph of a whole step with NCCL's collectives, and what PyTorch's notes on CUDA and NCCL's guide ask for."""
     # The name before torch 2.2, which later ones still read.
@@ -231,7 +237,8 @@ def capture_with_collectives(facts: Facts) -> Advice:
         "torch.cuda.synchronize()\ngraph = torch.cuda.CUDAGraph()\n"
         f"with torch.cuda.graph(graph):\n    {step}\ngraph.replay()   # for each batch, copied into static_batch",
         "The whole step, its collectives too. On all ranks alike, with one GPU a process"
-        + (", DDP made on a side stream, and at least 11 steps with it before." if wrapped else "."),
+        + (", DDP made on a side stream, and at least 11 steps with it before." if wrapped else ".")
+        + ("" if facts.model.infers else f" {_CAPTURED_UPDATES}"),
     )
 
 

@@ -16,6 +16,6 @@ AT_ONCE = (
     Advice(
         "python",
         "ends = counts.cumsum(0).to(torch.int32)\ny = torch.nn.functional.grouped_mm(x[order], weights, offs=ends)",
-        "Without padding and without a wait, in bfloat16 on a GPU.",
+        "Without padding and without a wait, in bfloat16 on a GPU of compute capability 8.0 or newer.",
     ),
 )

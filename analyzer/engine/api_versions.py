@@ -14,7 +14,7 @@ import msgspec
 from analyzer.facts.recording.versions import Version
 from traces.patterns import Pattern
 
-Where = Literal["cpu", "device", "cuda"]
+Where = Literal["cpu", "device", "cuda", "rocm"]
 
 
 class Api(msgspec.Struct, frozen=True):
@@ -24,7 +24,8 @@ class Api(msgspec.Struct, frozen=True):
         pattern: What a fix that uses it says in its code.
         since: The first version that has it.
         package: Whose version: as the package is installed.
-        where: Which programs the version holds for, those on the CPU, on a device, or on a card of NVIDIA; None for all.
+        where: Which programs the version holds for, those on the CPU, on a device, or on a card of NVIDIA or of AMD;
+            None for all.
     """
 
     pattern: Pattern[str]
@@ -42,7 +43,7 @@ APIS = (
     _api(r"\bAdam\(.*fused=True", (1, 13), where="device"),
     _api(r"\bAdamW\(.*fused=True", (2, 0), where="device"),
     _api(r"\bSGD\(.*fused=True", (2, 3), where="device"),
-    _api(r"\bAdagrad\(.*fused=True", (2, 4)),
+    _api(r"\bAdagrad\(.*fused=True", (2, 12), where="device"),  # release blog of 2.12 (pytorch#177672); refused before
     _api(r"fused=True", (2, 0), where="device"),
     _api(r"fused=True", (2, 4), where="cpu"),
     _api(r"torch\.optim\.\w+\(.*foreach=True", (1, 12)),
@@ -85,6 +86,9 @@ APIS = (
     # Memory.
     _api(r"use_reentrant=False", (1, 11)),  # release notes of 1.11
     _api(r"expandable_segments", (2, 1)),  # pytorch#99093
+    _api(
+        r"expandable_segments", (2, 12), where="rocm"
+    ),  # release blog of 2.12 (pytorch#177974); a warning and no effect before
     _api(r"autograd\.graph\.save_on_cpu", (1, 10)),  # documentation of 1.10; that of 1.9 lacks it
     _api(r"garbage_collection_threshold", (1, 12)),  # documentation of 1.12, notes on CUDA
     # Loading.

@@ -62,6 +62,7 @@ def needs(advice: Advice, versions: Versions, *, on_device: bool) -> tuple[Need,
 
 def _all(code: str, versions: Versions, on_device: bool) -> Iterator[Need]:
     here = {None, "device" if on_device else "cpu", "cuda" if on_device and versions.on_cuda else None}
+    here |= {"rocm"} if on_device and versions.on_rocm else set()
     for api in APIS:
         if api.where in here and api.pattern.search(code):
             yield Need(api.package, api.since)

@@ -161,7 +161,8 @@ def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
             Advice(
                 "diff",
                 " model = DistributedDataParallel(\n     model,\n+    bucket_cap_mb=50,\n+    gradient_as_bucket_view=True,\n )",
-                "Try 10, 25 (the default), 50 and 100: small buckets start earlier, large ones transfer better.",
+                "Try 10, 25, 50 and 100: small buckets start earlier, large ones transfer better. Where nothing "
+                "is given, the first has 1 MiB and the others 25.",
             ),
         )
     return _hide_unknown(facts)

@@ -83,7 +83,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         why=f"One process drives {devices} devices through `DataParallel`; "
         f"they are busy {share(lowest)} to {share(highest)} of the step.",
         saving=Saving(basis="not to be read from this trace: a run with one process a device must be compared"),
-        fix=by_purpose(facts, (_apart(launch),), (_distributed(launch),)),
+        fix=by_purpose(facts, (_apart(launch),), (_distributed(launch, devices),)),
         verify="Record every process of the new run: each device should be busier, and the step shorter.",
         steps_seen=facts.steps.count_with(forward),
         evidence=(
@@ -94,13 +94,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _distributed(launch: str) -> Advice:
+def _distributed(launch: str, devices: int) -> Advice:
     return Advice(
         "diff",
         '-model = torch.nn.DataParallel(model)\n+torch.distributed.init_process_group("nccl")\n'
         '+rank = int(os.environ["LOCAL_RANK"])\n+torch.cuda.set_device(rank)\n'
         "+model = torch.nn.parallel.DistributedDataParallel(model.to(rank), device_ids=[rank])",
-        f"Start with `{launch}`; DistributedSampler gives each process its part.",
+        f"Start with `{launch}`; DistributedSampler gives each process its part. The loader's `batch_size` is then that of one "
+        f"process: a part in {devices} of it gives updates of as many samples as before.",
     )
 
 

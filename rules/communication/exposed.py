@@ -37,8 +37,8 @@ for index, batch in enumerate(loader):
 ## Fix
 1. Look at all ranks first: if one arrives late, the others wait for it, and no setting of the collectives helps.
 2. Move less: what the trace shows to be sent needlessly (gradients reduced in each of several passes before an update, buckets
-   that are small, metrics in each step); 16-bit gradients (`bf16_compress_hook`), gradient accumulation under `no_sync()`, a larger
-   batch per rank.
+   that are small, metrics in each step); 16-bit gradients (`bf16_compress_hook`, which rounds their sums: compare the loss),
+   gradient accumulation under `no_sync()`, a larger batch per rank.
 3. Hide more: bucket size, order of the layers, prefetching of sharded parameters (CO002).
 4. Activations exchanged between layers (tensor parallelism): fewer ranks a layer, on the links of one machine. Stages of a
    pipeline: more micro-batches a step.

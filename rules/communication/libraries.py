@@ -20,13 +20,14 @@ _DEEPSPEED_LESS = Advice(
 _DEEPSPEED_IN_16_BITS = Advice(
     "python",
     'ds_config["communication_data_type"] = "bf16"',
-    "DeepSpeed then sends gradients in 16 bits: half the bytes.",
+    "DeepSpeed then sends gradients in 16 bits: half the bytes. Their sums are rounded: compare the loss.",
 )
 _HOROVOD_LESS = Advice(
     "python",
     "optimizer = hvd.DistributedOptimizer(\n    optimizer, named_parameters=model.named_parameters(),\n"
     "    compression=hvd.Compression.fp16, backward_passes_per_step=4,\n)",
-    "Half the bytes, and one reduction for four backward passes; each for itself.",
+    "Half the bytes, and one reduction for four backward passes; each for itself. Sums in float16 are rounded, and overflow above "
+    "65,504: compare the loss.",
 )
 _HOROVOD_BESIDE_COMPUTE = Advice(
     "shell",

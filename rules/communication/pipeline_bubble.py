@@ -16,7 +16,7 @@ a message before the other one has come is waiting. Metric: waiting for messages
 Slow:
 
 ```python
-schedule = Schedule1F1B(stage, n_microbatches=4)  # eight stages: seven pieces of eleven are waiting
+schedule = Schedule1F1B(stage, n_microbatches=8)  # eight stages: seven pieces of fifteen are waiting
 ```
 
 Faster:

@@ -30,7 +30,8 @@ loss.backward()
 
 ## Fix
 1. Gradients: let DistributedDataParallel or FSDP reduce: they start while the backward pass runs.
-2. Smaller first buckets (`bucket_cap_mb`); wrap in DDP before `torch.compile`.
+2. Smaller buckets (`bucket_cap_mb`; where nothing is given the first has 1 MiB, the others 25); wrap in DDP before
+   `torch.compile`.
 3. FSDP: `backward_prefetch=BackwardPrefetch.BACKWARD_PRE`, `forward_prefetch=True`; FSDP2: `set_modules_to_forward_prefetch`.
 4. Activations between layers (tensor parallelism): sequence parallelism and asynchronous products. Stages of a pipeline: more
    micro-batches, an interleaved schedule.

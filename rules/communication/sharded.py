@@ -9,16 +9,20 @@ from analyzer.finding import Advice
 from rules.changes import older_than
 from rules.communication.kinds import MANY_CALLS, SMALL_BYTES, reduced_once
 
+_SHARDED_NOTE = (
+    "Parameters are gathered and gradients scattered in 16 bits: half the bytes. Layers then compute in 16 bits as well, and sums "
+    "of gradients are rounded: compare the loss. With `reduce_dtype=torch.float32` gradients keep their bytes and their precision."
+)
 _SHARDED_IN_16_BITS = Advice(
     "python",
     "policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)\nfully_shard(block, mp_policy=policy)",
-    "Parameters are gathered and gradients scattered in 16 bits: half the bytes.",
+    _SHARDED_NOTE,
 )
 _FSDP1_IN_16_BITS = Advice(
     "python",
     "policy = MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)   # torch.distributed.fsdp\n"
     "model = FullyShardedDataParallel(model, mixed_precision=policy)",
-    "Parameters are gathered and gradients scattered in 16 bits: half the bytes.",
+    _SHARDED_NOTE,
 )
 _PREFETCHED = Advice(
     "python",
@@ -43,8 +47,8 @@ _WITHIN_MACHINES = Advice(
 _ZERO_IN_16_BITS = Advice(
     "python",
     'ds_config["communication_data_type"] = "bf16"   # DeepSpeed',
-    "Gradients are scattered, and in ZeRO 3 parameters gathered, in 16 bits: half the bytes. The trace shows no FSDP module, so "
-    "another library shards: DeepSpeed calls it so.",
+    "Gradients are scattered, and in ZeRO 3 parameters gathered, in 16 bits: half the bytes; sums are rounded, compare the loss. "
+    "The trace shows no FSDP module, so another library shards: DeepSpeed calls it so.",
 )
 _ZERO_BESIDE_COMPUTE = Advice(
     "python",

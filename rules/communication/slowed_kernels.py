@@ -28,7 +28,8 @@ dist.init_process_group("nccl", pg_options=options)
 
 ## Fix
 1. Fewer multiprocessors for NCCL where the link is not the limit: `max_ctas`, or `NCCL_MAX_CTAS=8`; measure both sides.
-2. Collectives that need none: NVLink SHARP (`NCCL_NVLS_ENABLE=1`), copy engines (symmetric memory).
+2. Collectives that need fewer: NVLink SHARP, which NCCL takes by itself where `NCCL_NVLS_ENABLE=0` does not forbid it. Or none:
+   copy engines (symmetric memory).
 3. Fewer bytes: 16-bit gradients (DDP's `bf16_compress_hook`).
 
 ## Expected gain
@@ -73,8 +74,17 @@ META = RuleMeta(
 _FEWER_CTAS = Advice(
     "shell", "NCCL_MAX_CTAS=8", "Fewer multiprocessors for NCCL; measure the step, not the collective."
 )
-_NVLS = Advice("shell", "NCCL_NVLS_ENABLE=1", "Where NVLink switches can reduce by themselves.")
-_SIXTEEN_BITS = Advice("text", "Fewer bytes: 16-bit gradients.", "DDP's `bf16_compress_hook` sends them.")
+# NCCL's page of environment variables: by default it is used where the machine has it.
+_NVLS = Advice(
+    "shell",
+    "unset NCCL_NVLS_ENABLE   # where it is 0",
+    "NVLink switches that reduce by themselves need fewer multiprocessors. NCCL uses them unless that forbids it.",
+)
+_SIXTEEN_BITS = Advice(
+    "text",
+    "Fewer bytes: 16-bit gradients.",
+    "DDP's `bf16_compress_hook` sends them; their sums are rounded, compare the loss.",
+)
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:

@@ -23,11 +23,11 @@ for parameter in model.parameters():
 Faster:
 
 ```python
-model = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=25)
+model = torch.nn.parallel.DistributedDataParallel(model)
 ```
 
 ## Fix
-1. Let DistributedDataParallel put gradients into buckets, with `bucket_cap_mb=25` or more.
+1. Let DistributedDataParallel put gradients into buckets: 25 MiB where no `bucket_cap_mb` is given.
 2. Own collectives: flatten and send once, or `torch.distributed._coalescing_manager`.
 3. SyncBatchNorm sends twice per layer: group normalisation needs no communication.
 4. Sharded parameters (FSDP, ZeRO 3): wrap whole blocks instead of single layers: a block's parameters are then gathered at once.
@@ -158,8 +158,9 @@ _SCALES = Advice(
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     buckets = Advice(
         "python",
-        "model = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=25)",
-        "Gradients travel together. SyncBatchNorm still sends for every layer: consider group normalisation.",
+        "model = torch.nn.parallel.DistributedDataParallel(model)",
+        "Gradients travel together, in buckets of 25 MiB; `bucket_cap_mb` makes them larger. "
+        "SyncBatchNorm still sends for every layer: consider group normalisation.",
     )
     flat = Advice(
         "python",

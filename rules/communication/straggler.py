@@ -19,13 +19,14 @@ rest is the host's. A class is named where it explains at least 80 %.
 Slow:
 
 ```python
-sampler = SequentialSampler(dataset)  # rank 0 gets the long sequences
+part = len(samples) // ranks
+mine = sorted(samples, key=len)[rank * part : (rank + 1) * part]  # the last rank gets the long sequences
 ```
 
 Faster:
 
 ```python
-sampler = LengthGroupedSampler(dataset, shuffle=True)  # equal work on every rank
+mine = sorted(samples, key=len)[rank::ranks]  # batches of like lengths on every rank; shuffle them alike on all
 ```
 
 ## Fix

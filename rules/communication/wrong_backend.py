@@ -129,7 +129,8 @@ def _search(facts: Facts, spans: IntervalSet, claims: IntervalSet) -> Finding:
                 "diff",
                 "-model = DistributedDataParallel(model, find_unused_parameters=True)\n"
                 "+model = DistributedDataParallel(model, static_graph=True)",
-                "Where every parameter is used, drop the option; static_graph=True remembers which ones are not.",
+                "Where every parameter is used, drop the option. static_graph=True remembers which ones are not: they must be the "
+                "same in each step, or it fails.",
             ),
         ),
         verify="Record again: no range named `search_unused_parameters`.",

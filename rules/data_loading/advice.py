@@ -286,5 +286,7 @@ def decode_on_device() -> Advice:
         "batch = v2.functional.to_dtype(batch, torch.float32, scale=True)\n"
         "batch = augment(batch)                               # torchvision.transforms.v2, on the device\n"
         '# JPEG: torchvision.io.decode_jpeg(encoded, device="cuda"), or a DALI pipeline',
-        "Where the workers' cores are the limit: let them only read bytes, and decode and augment on the device.",
+        "Where the workers' cores are the limit: let them only read bytes, and decode and augment on the device. Transforms of "
+        "torchvision draw once for a batch: all its images get the same crop and colours. Where each has to differ, kornia or DALI "
+        "draw for each.",
     )

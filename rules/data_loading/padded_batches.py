@@ -29,7 +29,8 @@ loader = DataLoader(dataset, batch_sampler=batches, collate_fn=pad)
 ```
 
 ## Fix
-1. Samples of similar length in one batch (bucketing; `group_by_length=True` in Hugging Face's Trainer).
+1. Samples of similar length in one batch (bucketing; in Hugging Face's Trainer `train_sampling_strategy="group_by_length"`,
+   before transformers 5 `group_by_length=True`).
 2. Several samples in one row, without padding (packing; attention by `cu_seqlens`, nested tensors).
 3. A batch by tokens, not by samples: steps take as long as each other, and ranks do not wait.
 

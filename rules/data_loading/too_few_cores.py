@@ -33,7 +33,8 @@ for images, labels in loader:
 
 ## Fix
 1. Do once, offline, what every epoch repeats: decoding, resizing, tokenising.
-2. Move the rest to the device: torchvision.transforms.v2, `decode_jpeg(device="cuda")`, DALI.
+2. Move the rest to the device: torchvision.transforms.v2 (on a batch it draws once: all images get the same crop; kornia and
+   DALI draw for each), `decode_jpeg(device="cuda")`.
 3. More cores per GPU: hardware, not software, is the limit then.
 
 ## Expected gain

@@ -34,7 +34,8 @@ model = torch.compile(model, mode="reduce-overhead")
 
 ## Fix
 1. `torch.compile(model, mode="reduce-overhead")` captures graphs by itself.
-2. By hand: `torch.cuda.make_graphed_callables(model, (example,))`, or `torch.cuda.graph` around the whole step.
+2. By hand: `torch.cuda.make_graphed_callables(model, (example,))`, or `torch.cuda.graph` around the whole step
+   (optimizers of the kind of Adam with `capturable=True`, a learning rate that changes as a tensor).
 3. With DistributedDataParallel: graph the model before it is wrapped, and gradients are reduced outside the graphs; or capture the
    whole step with its collectives, from NCCL 2.9.6 and CUDA 11.3 on. That takes `TORCH_NCCL_ASYNC_ERROR_HANDLING=0` before
    `init_process_group`, DDP made on a side stream, 11 steps before the capture, one GPU a process, and all ranks alike.

@@ -29,7 +29,8 @@ x = torch.nn.functional.rms_norm(x, (x.shape[-1],), weight, eps)
 
 ## Fix
 1. `torch.compile(model)`: fuses all of them.
-2. By name: `torch.nn.RMSNorm`; kernels of Liger-Kernel, Apex or Transformer Engine for the others.
+2. By name: `torch.nn.RMSNorm`, one kernel from torch 2.9 on where input and weight are of one type; kernels of
+   Liger-Kernel, Apex or Transformer Engine for the others.
 3. The loss of a large vocabulary: a fused linear cross entropy never writes the logits of all tokens down.
 
 ## Expected gain
@@ -56,14 +57,17 @@ from analyzer.facts.kernels.patterns import KernelPattern
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
-from rules.changes import compiled
+from rules.changes import compiled, older_than
 from rules.evidence import kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
+# Pull request 153666 of pytorch; before it, and where types differ, `rms_norm` is the same chain of ops.
+_RMS_NORM_SINCE = (2, 9)
+_RMS_NORM = "x = torch.nn.functional.rms_norm(x, (x.shape[-1],), weight, eps)"
 # As of other fused chains (GR001).
 _GAIN_RATIO = 0.5
 _BY_NAME = {
-    "RMSNorm": "x = torch.nn.functional.rms_norm(x, (x.shape[-1],), weight, eps)",
+    "RMSNorm": "from liger_kernel.transformers import LigerRMSNorm",
     "SwiGLU": "from liger_kernel.transformers import LigerSwiGLUMLP",
     "rotary embedding": "from liger_kernel.transformers import liger_rotary_pos_emb\nq, k = liger_rotary_pos_emb(q, k, cos, sin)",
     "cross entropy": "from liger_kernel.transformers import LigerFusedLinearCrossEntropyLoss\n"
@@ -114,7 +118,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         fix=(
             compiled(facts, "Fuses all of them. Compiles in the first steps: keep those out of the recording."),
-            Advice("python", _BY_NAME[first.name], f"By name: {first.name}, the longest."),
+            _by_name(facts, first.name),
         ),
         verify=f"Record again: fewer kernels a step, and {'outputs' if facts.model.infers else 'the first losses'} as before.",
         steps_seen=steps_with(facts, mine),
@@ -129,6 +133,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         caveats=("The order of ops is what tells them: look at the code once.",),
     )
+
+
+def _by_name(facts: Facts, name: str) -> Advice:
+    note = f"By name: {name}, the longest."
+    if name != "RMSNorm" or older_than(facts, _RMS_NORM_SINCE):
+        return Advice("python", _BY_NAME[name], note)
+    return Advice("python", _RMS_NORM, f"{note} One kernel from torch 2.9 on, where `x` and `weight` are of one type.")
 
 
 def _longest(found: tuple[KernelPattern, ...], times: dict[str, int]) -> list[KernelPattern]:

@@ -75,7 +75,8 @@ _ADVICE = {
     "checkpoint": Advice(
         "python",
         "torch.distributed.checkpoint.async_save(state, checkpoint_id=path)",
-        "Less often, or from another thread; its copy takes memory, and the steps beside it may be slower.",
+        "Less often, or from another thread; its copy takes memory, and the steps beside it may be slower. It refuses a process "
+        'group of NCCL alone: `init_process_group("cpu:gloo,cuda:nccl")`.',
     ),
 }
 

@@ -16,7 +16,9 @@ SAVE_BESIDE = Advice(
     "python",
     'torch.distributed.checkpoint.async_save(state, checkpoint_id="checkpoint")',
     "Copies the state and writes it beside training. The steps after it share cores, memory and disk with the writing and may get "
-    "slower: compare whole runs, not the step that saves. Read it back with `torch.distributed.checkpoint.load`.",
+    "slower: compare whole runs, not the step that saves. Wait for the last one (`.result()` of what it returns) before the next. "
+    'It refuses a process group of NCCL alone: `init_process_group("cpu:gloo,cuda:nccl")`. Read it back with '
+    "`torch.distributed.checkpoint.load`.",
 )
 EVALUATE_SELDOM = Advice(
     "text", "Validate less often, or on fewer batches.", "Or in a second process on the last checkpoint."

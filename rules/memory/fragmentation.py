@@ -28,7 +28,8 @@ for batch in loader:
 ```
 
 ## Fix
-1. `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` (torch 2.9 and newer also know it as `PYTORCH_ALLOC_CONF`).
+1. `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` (on AMD's cards without effect before torch 2.12; torch 2.9 and
+   newer also know it as `PYTORCH_ALLOC_CONF`).
 2. Fixed sizes: pad to a few lengths, `drop_last=True`.
 3. One step with the largest batch first, so that large blocks exist.
 

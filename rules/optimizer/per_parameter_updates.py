@@ -28,7 +28,8 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
 ```
 
 ## Fix
-1. `fused=True` (Adam, AdamW, SGD, Adagrad): one pass over all parameters, on the GPU and on the CPU.
+1. `fused=True` (Adam, AdamW, SGD, Adagrad): one pass over all parameters, on the GPU (SGD from torch 2.3 on, Adagrad from 2.12)
+   and on the CPU (from 2.4 on).
 2. `foreach=True` for the others; the default on a GPU since torch 2.0.
 3. An optimizer of your own: `torch._foreach_*` on lists of tensors; first without reading a value of each parameter.
 4. Matrices that are decomposed: every so many steps (`precondition_frequency`), and all of one size at once.

@@ -28,7 +28,7 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
 ```
 
 ## Fix
-1. `fused=True` (Adam, AdamW, SGD, Adagrad).
+1. `fused=True` (Adam, AdamW; SGD from torch 2.3 on, Adagrad from 2.12).
 2. Where the host is what the device waits for and fused does not end it: the update under `torch.compile`.
 
 ## Expected gain

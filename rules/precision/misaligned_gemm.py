@@ -145,7 +145,8 @@ def _fix(facts: Facts, found: Alignment) -> tuple[Advice, ...]:
     rounded = Advice(
         "text",
         f"Round {sizes} up to a multiple of {WIDTH}, better of 64 (here: {example}).",
-        "Pad the weights with zeros when loading an old checkpoint.",
+        "When loading an old checkpoint fill the new rows with zeros, and cut outputs that are no class off before a softmax: "
+        "their 0 would count. Features over which a layer is normalised cannot be padded so.",
     )
     if not text:
         return (rounded,)

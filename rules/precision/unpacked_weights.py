@@ -142,7 +142,8 @@ def _fix(facts: Facts, rows: BoolArray, *, to_float32: bool) -> tuple[Advice, ..
         ),
         Advice(
             "text",
-            "Where memory allows, LoRA over weights in bfloat16 (`torch_dtype=torch.bfloat16`, no `load_in_4bit`).",
+            "Where memory allows, LoRA over weights in bfloat16 (`dtype=torch.bfloat16`, before transformers 4.56 `torch_dtype`; "
+            "no `load_in_4bit`).",
             "Nothing is unpacked then; weights take four times the memory. Activations that are computed again unpack once more.",
         ),
     )

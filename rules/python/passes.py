@@ -39,7 +39,7 @@ _OF_OUTPUTS = (
     Advice(
         "diff",
         "-rows = [torch.autograd.grad(outputs[..., k].sum(), inputs, retain_graph=True)[0] for k in range(n)]\n"
-        "+directions = torch.eye(n).view(n, *[1] * (outputs.dim() - 1), n).expand(n, *outputs.shape)\n"
+        "+directions = torch.eye(n, device=outputs.device).view(n, *[1] * (outputs.dim() - 1), n).expand(n, *outputs.shape)\n"
         "+(rows,) = torch.autograd.grad(outputs, inputs, directions, retain_graph=True, is_grads_batched=True)",
         "Where every turn's gradients are wanted, as for a Jacobian, second derivatives, or the losses of several tasks: all "
         "directions in one call (`create_graph=True` where they are part of a loss). It computes as much as "

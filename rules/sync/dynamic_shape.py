@@ -79,12 +79,14 @@ META = RuleMeta(
 _MASKED = Advice(
     "diff",
     "-    loss = losses[mask].mean()\n+    loss = (losses * mask).sum() / mask.sum().clamp(min=1)",
-    "Multiply by the mask instead of selecting by it: the shape stays known.",
+    "Multiply by the mask instead of selecting by it: the shape stays known. Where what is masked out may be infinite or NaN, "
+    "`torch.where(mask, losses, 0)` in place of the product.",
 )
 _MASKED_RUN = Advice(
     "diff",
-    "-    x[mask] = 0\n-    y = values[keep]\n+    x = x.masked_fill(mask, 0)\n+    y = torch.where(keep, values, 0)",
-    "Write and multiply by the mask instead of selecting by it: the shape stays known. Indexing with a mask waits for its count.",
+    "-    x[mask] = y[mask]\n-    z = values[keep]\n+    x = torch.where(mask, y, x)\n+    z = torch.where(keep, values, 0)",
+    "Write by the mask instead of selecting by it: the shape stays known. Indexing with a mask waits for its count; only "
+    "`x[mask] = number` does not, which torch fills in place.",
 )
 _FIXES = {
     "repeat_interleave": Advice(

@@ -30,12 +30,14 @@ side = torch.cuda.Stream()
 batches = iter(loader)
 with torch.cuda.stream(side):
     following = next(batches).to(device, non_blocking=True)
-for upcoming in batches:
+for _ in range(len(loader)):
     torch.cuda.current_stream().wait_stream(side)
     batch = following
     batch.record_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        following = upcoming.to(device, non_blocking=True)
+    upcoming = next(batches, None)
+    if upcoming is not None:
+        with torch.cuda.stream(side):
+            following = upcoming.to(device, non_blocking=True)
     train_step(batch)
 ```
 

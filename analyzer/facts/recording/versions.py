@@ -21,11 +21,13 @@ class Versions(msgspec.Struct, frozen=True):
         torch_before: The first version of torch that does not write as this trace is written; None where nothing tells.
         on_cuda: Whether the program computes on cards of NVIDIA: then `CUDA`, `NCCL` and `compute capability` are known by these
             names.
+        on_rocm: Whether it computes on cards of AMD.
     """
 
     known: Mapping[str, Version]
     torch_before: Version | None = None
     on_cuda: bool = False
+    on_rocm: bool = False
 
     def has(self, package: str, since: Version) -> bool | None:
         """Whether the program ran with a package at least so new; None where the trace does not tell."""
@@ -48,7 +50,9 @@ def versions(meta: Meta) -> Versions:
         if version is not None
     }
     on_cuda = meta.device_kind == "cuda"
-    return Versions({**known, **_of_cards(meta), **_of_nccl(meta)} if on_cuda else known, meta.torch_before, on_cuda)
+    on_rocm = meta.device_kind == "rocm"
+    known = {**known, **_of_cards(meta), **_of_nccl(meta)} if on_cuda else known
+    return Versions(known, meta.torch_before, on_cuda, on_rocm)
 
 
 def cuda_runtime(meta: Meta) -> int | None:

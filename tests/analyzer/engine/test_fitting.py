@@ -122,6 +122,28 @@ def test_a_card_and_its_cuda_are_conditions_too(
 
 
 @pytest.mark.parametrize(
+    ("version", "on_device", "refused"), [((2, 11), True, True), ((2, 12), True, False), ((2, 4), False, False)]
+)
+def test_adagrad_is_fused_on_a_device_later_than_on_the_cpu(
+    version: tuple[int, int], on_device: bool, refused: bool
+) -> None:
+    adagrad = Advice("diff", "+o = torch.optim.Adagrad(p, fused=True)", "One pass.")
+    assert (fixes(adagrad, PLAIN, known=torch(*version), on_device=on_device) == [PLAIN]) is refused
+
+
+@pytest.mark.parametrize(
+    ("device", "version", "kept"),
+    [("cuda", "2.11.0", True), ("rocm", "2.11.0", False), ("rocm", "2.12.0", True)],
+)
+def test_segments_grow_on_cards_of_amd_from_a_later_version_on(device: str, version: str, kept: bool) -> None:
+    grown = Advice("shell", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", "Blocks grow.")
+    builder = TraceBuilder(device, advisor={"versions": {"torch": version}})
+    builder.launch(10, kernel_start=20, kernel_dur=30)
+    found = fixes(grown, PLAIN, known=versions(builder.trace().meta))
+    assert (grown in found) is kept
+
+
+@pytest.mark.parametrize(
     ("cards", "found"),
     [([(8, 0), (8, 0)], (8, 0)), ([(8, 0), (7, 5)], None), ([], None), ([("8", 0)], None)],
 )

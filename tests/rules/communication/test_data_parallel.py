@@ -29,6 +29,8 @@ def test_fires_without_a_saving_it_cannot_know() -> None:
     assert "2 devices" in found.finding.why
     assert "busy 40 % to 80 %" in found.finding.why
     assert "--nproc_per_node=2" in found.finding.fix[0].note
+    # DataParallel splits a batch over the devices; with a process a device each draws one of its own.
+    assert any("`batch_size` is then that of one process: a part in 2 of it" in fix.note for fix in found.finding.fix)
 
 
 def test_distributed_data_parallel_is_the_cure() -> None:

@@ -88,7 +88,7 @@ def test_a_large_message_is_no_small_collective() -> None:
 @pytest.mark.parametrize(
     ("kinds", "fsdp", "word"),
     [
-        (("all_reduce",), False, "bucket_cap_mb"),
+        (("all_reduce",), False, "DistributedDataParallel(model)"),
         (("_allgather_base", "_reduce_scatter_base"), False, "set_z3_leaf_modules"),
         (("_allgather_base", "_reduce_scatter_base"), True, "fully_shard"),
         (("all_to_all",), False, "torch.cat"),
@@ -112,4 +112,4 @@ def test_the_fix_suits_what_is_sent(kinds: tuple[str, ...], fsdp: bool, word: st
         builder.annotation("FSDP::pre_forward (layers.0)", 0, 10)
     codes = "\n".join(fix.code for fix in judged(RULE, builder).finding.fix)
     assert word in codes
-    assert ("bucket_cap_mb" in codes) is (kinds == ("all_reduce",))
+    assert ("DistributedDataParallel" in codes) is (kinds == ("all_reduce",))

@@ -49,6 +49,15 @@ def test_fires_with_its_kernels_forward_and_backward():
     assert "rms_norm" in found.finding.fix[1].code
 
 
+@pytest.mark.parametrize(("torch", "library"), [("2.8.0", True), ("2.9.0", False)])
+def test_where_torchs_own_norm_is_the_same_chain_a_librarys_is_named(torch, library):
+    builder = world()
+    builder.top["advisor"] = {"versions": {"torch": torch}}
+    codes = "\n".join(advice.code for advice in judged(RULE, builder).finding.fix)
+    assert ("LigerRMSNorm" in codes) is library
+    assert ("functional.rms_norm" in codes) is not library
+
+
 @pytest.mark.parametrize(
     ("names", "name", "kernels"),
     [

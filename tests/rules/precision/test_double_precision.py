@@ -36,6 +36,28 @@ def test_fires_by_name_with_half_of_the_time() -> None:
     assert found.confidence is Confidence.MEDIUM
 
 
+PRODUCT = "void cutlass::Kernel2<cutlass_80_tensorop_d884gemm_64x64_16x4_nn_align1>(Params)"
+
+
+@pytest.mark.parametrize(
+    ("name", "card", "halved"),
+    [
+        (PRODUCT, {"computeMajor": 9, "computeMinor": 0}, False),
+        (PRODUCT, {"computeMajor": 8, "computeMinor": 0}, False),
+        (DOUBLE, {"computeMajor": 9, "computeMinor": 0}, True),
+        ("volta_dgemm_64x64_nn", {"computeMajor": 7, "computeMinor": 0}, True),
+    ],
+)
+def test_plain_32_bits_are_no_faster_where_tensor_cores_multiply_64(
+    name: str, card: dict[str, int], halved: bool
+) -> None:
+    builder = world(name=name)
+    builder.top["deviceProperties"][0] |= card
+    found = judged(RULE, builder)
+    assert (found.usual_ns_per_step > 0) is halved
+    assert any("set_float32_matmul_precision" in fix.code for fix in found.finding.fix) is not halved
+
+
 def test_fires_by_type_where_the_name_is_silent() -> None:
     assert judged(RULE, world(name=SILENT, types=["double", "double"])).confidence is Confidence.HIGH
 

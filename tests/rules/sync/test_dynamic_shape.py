@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+import torch
+from torch.profiler import ProfilerActivity, profile
 
 from analyzer.finding import Confidence, Severity, State
 from building.builders import TraceBuilder
 from rules.sync.blocking_copy_out import RULE as COPY_OUT
-from rules.sync.dynamic_shape import RULE
+from rules.sync.dynamic_shape import _MASKED_RUN, RULE
 from rules.sync.scalar_read import RULE as SCALAR
 from running.one_rule import judged, run
 
@@ -48,6 +50,17 @@ def test_quiet_on_the_cpu_and_with_integer_indices() -> None:
 def test_the_fix_suits_the_op() -> None:
     fixes = judged(RULE, world(name="aten::repeat_interleave")).finding.fix
     assert "output_size" in fixes[0].code
+
+
+def test_filling_by_a_mask_waits_for_nothing_and_is_not_replaced() -> None:
+    x, mask = torch.ones(4), torch.tensor([True, False, True, False])
+    with profile(activities=[ProfilerActivity.CPU]) as recorded:
+        x[mask] = 0
+        x[mask] = x[mask]
+    names = [event.name for event in recorded.events()]
+    assert "aten::masked_fill_" in names
+    assert names.index("aten::masked_fill_") < names.index("aten::nonzero")
+    assert "x[mask] = 0" not in _MASKED_RUN.code
 
 
 @pytest.mark.parametrize(("refill", "state"), [(2_900, State.CLEAR), (3_100, State.FIRED)])
