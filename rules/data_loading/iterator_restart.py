@@ -208,7 +208,10 @@ def _part(facts: Facts, number: int, epoch: int | None) -> float:
     return min(1.0, batches / epoch / min(number, -(-batches // epoch)))
 
 
-_KEPT = "Keeps the worker processes, their imports and their copy of the dataset from epoch to epoch."
+_KEPT = (
+    "Keeps the worker processes, their imports and their copy of the dataset from epoch to epoch. What the program changes of the "
+    "dataset between epochs does not reach that copy."
+)
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:

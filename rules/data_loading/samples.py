@@ -76,18 +76,19 @@ def in_memory(facts: Facts) -> Advice:
         return Advice(
             "diff",
             "-for batch in loader:\n+data = dataset.tensors\n"
-            "+for index in torch.randperm(len(dataset)).split(batch_size):\n+    batch = [part[index] for part in data]",
-            f"{where}, and tensors already: the loader takes them apart and puts them together again.",
+            f"+for index in {'loader.batch_sampler' if _runs(facts) else 'torch.randperm(len(dataset)).split(batch_size)'}:\n"
+            "+    batch = [part[index] for part in data]",
+            f"{where}, and tensors already: the loader takes them apart and puts them together again.{_order(facts)}",
         )
     return Advice(
         "python",
         f"{_once(facts)}\n"
         "data = torch.utils.data.default_collate(samples)\n"
-        f"for index in {'torch.randperm(len(samples)).split(batch_size)' if _has_all(facts) else 'loader.batch_sampler'}:\n"
+        f"for index in {'torch.randperm(len(samples)).split(batch_size)' if _draws(facts) else 'loader.batch_sampler'}:\n"
         f"{_taken(facts, '    batch = ')}",
         f"{where}: load and transform once, then index whole batches; no per-sample Python is left in the step. "
         "Random augmentation then has to run on the batch (torchvision.transforms.v2; it draws once per batch)."
-        f"{_parts(facts)}",
+        f"{_parts(facts)}{_order(facts)}",
     )
 
 
@@ -98,9 +99,9 @@ def whole_batches(facts: Facts) -> Advice:
     batch_size = facts.recording.collected.batch_size or "batch_size"
     taken = _taken(facts, "        return ").replace("data", "self.data")
     prepares = facts.recording.frameworks.of_loop == "accelerate"  # which gives each rank its part of any loader
-    own = prepares or _has_all(facts)
+    own = (prepares or _has_all(facts)) and not _runs(facts)
     sampler = (
-        f"sampler = BatchSampler(RandomSampler(dataset), batch_size={batch_size}, drop_last=True)"
+        f"sampler = BatchSampler(RandomSampler(dataset), batch_size={batch_size}, drop_last=False)"
         if own
         else "sampler = loader.batch_sampler"
     )
@@ -113,7 +114,7 @@ def whole_batches(facts: Facts) -> Advice:
         f"{sampler}\n"
         f"loader = DataLoader(dataset, sampler=sampler, batch_size=None){prepared}",
         "Keeps the DataLoader and hands it whole batches; transforms then run on the batch. An `IterableDataset` does the same by "
-        f"yielding batches itself, with `batch_size=None`.{'' if own else _parts(facts)}",
+        f"yielding batches itself, with `batch_size=None`.{_order(facts) if own else _parts(facts)}",
     )
 
 
@@ -138,6 +139,23 @@ def _has_all(facts: Facts) -> bool:
     A stream has no sampler: what it yields to a rank is the rank's.
     """
     return facts.recording.world_size is None or facts.recording.collected.stream
+
+
+def _runs(facts: Facts) -> bool:
+    """Whether the model is only run, for sure: its answers belong to the samples in their order, and none may be left out."""
+    return facts.model.infers and not facts.model.may_train
+
+
+def _draws(facts: Facts) -> bool:
+    """Whether batches are drawn anew in each epoch."""
+    return _has_all(facts) and not _runs(facts)
+
+
+def _order(facts: Facts) -> str:
+    """What keeps the order, where the trace does not tell whether that matters."""
+    if not facts.model.infers or not _draws(facts):
+        return ""
+    return " Batches are drawn as for training; where the model is only run, `loader.batch_sampler` keeps the order."
 
 
 def _parts(facts: Facts) -> str:

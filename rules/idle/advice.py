@@ -39,7 +39,7 @@ def feed_faster(facts: Facts) -> tuple[Advice, ...]:
     else:
         fixes.append(_BESIDE_GRAPHS)
     if facts.model.optimizing.style == "for-loop" and facts.model.optimizing.class_name in FUSED_CLASSES:
-        fixes.append(Advice("diff", "+    fused=True,   # in the optimizer's arguments", "See OP001."))
+        fixes.append(fused(facts, facts.model.optimizing.class_name))
     by_hand = capture_by_hand(facts)
     # An engine that serves models makes its own graphs: there is no model of the user's to capture.
     return tuple(fixes) if by_hand in fixes or replayed(facts) is not None else (*fixes, by_hand)

@@ -133,8 +133,8 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
             "diff",
             "-    outputs.append(out.detach().cpu())\n+    outputs.append(out.detach())         # stays on the device\n"
             "...\n+outputs = torch.cat(outputs).cpu()       # once, after the loop",
-            "Copy once instead of every step. Keep only what is used: a mean instead of all values. What NumPy is asked for, torch "
-            "mostly does on the device (`nonzero`, `topk`, `unique`).",
+            "Copy once instead of every step; until then it takes the device's memory. Keep only what is used: a mean instead of "
+            "all values. What NumPy is asked for, torch mostly does on the device (`nonzero`, `topk`, `unique`).",
         ),
         later(
             facts, "out", "Where the values are needed every step: copy beside the next step and read one step late."

@@ -86,7 +86,7 @@ def test_where_nobody_says_what_a_sample_is_all_are_told() -> None:
     exec(code, names)
 
 
-def of_ranks(loop: str = "", *, ranks: int | None = 2) -> dict[str, str]:
+def of_ranks(loop: str = "", *, ranks: int | None = 2, op: str = "aten::linear") -> dict[str, str]:
     """The fixes of samples loaded one by one, by their first words, in a job of so many ranks."""
     imported = {"imported": {loop.split(".")[0]: None}, "loop": [loop], "data": []} if loop else {}
     known = {"length": COUNT, "sample_bytes": 12, "sample": {"form": "sequence", "parts": 2}, "random": False}
@@ -103,7 +103,18 @@ def of_ranks(loop: str = "", *, ranks: int | None = 2) -> dict[str, str]:
         at = number * 100_000
         builder.step(number, at, 100_000).loader(at, 40_000, workers=0)
         builder.op("aten::linear", at + 40_000, 60_000)
+    builder.op(op, 50_000, 1)
     return {one.code.split(" ")[0]: one.code for one in judged(SMALL_SAMPLES, builder).finding.fix}
+
+
+@pytest.mark.parametrize(("op", "kept"), [("aten::linear", False), ("_C_cache_ops::reshape_and_cache", True)])
+def test_answers_of_a_model_that_is_only_run_stay_in_the_order_of_the_samples(op: str, *, kept: bool) -> None:
+    codes = "\n".join(of_ranks(ranks=None, op=op).values())
+    assert ("randperm" in codes) is not kept
+    assert ("RandomSampler" in codes) is not kept
+    assert ("loader.batch_sampler" in codes) is kept
+    # A loader leaves no sample out unless it is told to.
+    assert "drop_last=True" not in codes
 
 
 @pytest.mark.parametrize("ranks", [None, 2])
