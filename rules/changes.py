@@ -217,7 +217,8 @@ def capture_by_hand(facts: Facts) -> Advice:
     )
 
 
-# torch/optim/optimizer.py, `_cuda_graph_capture_health_check`; a number is written into the graph as it is at the capture.
+# torch/optim/optimizer.py, `_accelerator_graph_capture_health_check` (torch 2.15); a number is
+# written into the graph as it is at the capture.
 _CAPTURED_UPDATES = (
     "In it optimizers of the kind of Adam need `capturable=True`, and a learning rate that changes has to be a tensor."
 )

@@ -155,7 +155,10 @@ def _order(facts: Facts) -> str:
     """What keeps the order, where the trace does not tell whether that matters."""
     if not facts.model.infers or not _draws(facts):
         return ""
-    return " Batches are drawn as for training; where the model is only run, `loader.batch_sampler` keeps the order."
+    return (
+        " Batches are drawn anew for each pass; where results belong to the samples in their order, `loader.batch_sampler` "
+        "keeps it."
+    )
 
 
 def _parts(facts: Facts) -> str:
