@@ -59,6 +59,7 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.commands import run
 from rules.optimizer.advice import FOREACH_CLASSES
@@ -117,14 +118,19 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             Bars(
                 "mean step",
                 "ns",
-                (
-                    Bar("compiling", facts.steps.per_step(found.compiling.total_ns)),
-                    Bar("while the device idles", facts.steps.per_step(owned.total_ns)),
-                ),
+                _bars(facts, "compiling", found.compiling, owned),
             ),
         ),
         title="Compiled again and again" if again else None,
     )
+
+
+def _bars(facts: Facts, what: str, spans: IntervalSet, owned: IntervalSet) -> tuple[Bar, ...]:
+    """How long it takes, and how long a device, if there is one, idles for it."""
+    taken = Bar(what, facts.steps.per_step(spans.total_ns))
+    if facts.device.main is None:
+        return (taken, Bar("rest of the step", facts.steps.per_step(facts.steps.total_ns - spans.total_ns)))
+    return (taken, Bar("while the device idles", facts.steps.per_step(owned.total_ns)))
 
 
 def _where(facts: Facts, ratio: float) -> str:
@@ -170,10 +176,7 @@ def _captured(facts: Facts, ratio: float) -> Finding:
             Bars(
                 "mean step",
                 "ns",
-                (
-                    Bar("capturing", facts.steps.per_step(found.capturing.total_ns)),
-                    Bar("while the device idles", facts.steps.per_step(owned.total_ns)),
-                ),
+                _bars(facts, "capturing", found.capturing, owned),
             ),
         ),
         caveats=()

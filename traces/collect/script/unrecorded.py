@@ -20,7 +20,7 @@ _COUNTED = {"loader": "batch", "backward": "backward pass", "optimizer": "optimi
 # Runs wherever torch does: the environment of the script need not have this program.
 _AS_IT_TRAINS = "run it as it trains (`--help`, or a dry run, trains nothing)"
 _BY_HAND = (
-    f"{_AS_IT_TRAINS}; or "
+    f"{_AS_IT_TRAINS}; where it only runs a model, run that under torch.no_grad(), or for half a minute and longer; or "
     'mark the steps in the script: `with torch.profiler.profile(on_trace_ready=lambda p: p.export_chrome_trace("trace.json"), '
     "schedule=torch.profiler.schedule(wait=10, warmup=3, active=6, repeat=1)) as p:` around the loop, `p.step()` at each step's end"
 )
@@ -60,7 +60,8 @@ def explain(config: ScriptConfig, folder: Path, said: list[dict[str, Any]], stat
         )
     if not steps and not _counted(said):
         return (
-            "no loop was found: no optimizer stepped, nothing ran backward, no DataLoader gave a batch, no model was called",
+            "no loop was found: no optimizer stepped, nothing ran backward, no DataLoader gave a batch, no model was called under "
+            "torch.no_grad() or inference_mode()",
             # Where it is guarded a profiler of the script's own would be the next thing to be refused.
             _BY_HAND if config.guarded is None else _AS_IT_TRAINS,
         )

@@ -171,7 +171,8 @@ def _restless(steps: Steps) -> Iterator[Symptom]:
         Gravity.CAUTION,
         f"{count(len(long), steps.noun)} of {len(lengths)} {take} {share(part)} of the time (median {duration(median)}, mean "
         f"{duration(float(lengths.mean()))}): shares and savings describe them, not a usual {steps.noun}.",
-        f"record on a machine that nothing else uses, {when}, or choose steps with --steps",
+        f"where these do more than the others (evaluate, compile, write output), record whole periods of it; else record on a "
+        f"machine that nothing else uses, {when}; or choose steps with --steps",
         len(long),
         part,
     )
