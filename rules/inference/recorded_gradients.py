@@ -110,7 +110,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(f"autograd records {share(ratio)} of the layers, below {share(limits['min_ratio'])}")
         return
     if found.steps < _FEWEST_STEPS:
-        yield cannot_tell("autograd records the only pass there is: its backward pass may come after the recording")
+        yield cannot_tell(
+            "the backward pass of what autograd records may come after the recording: needs two steps, marked or found"
+        )
         return
     yield Finding(
         why=f"Autograd records {found.recorded:,} of {count(found.layers, 'layer')} for a backward pass, in "
