@@ -80,6 +80,8 @@ def _made(advice: Advice) -> str:
     lines = advice.code.splitlines()
     if advice.language == "diff":
         lines = [line for line in lines if not line.startswith("-")]
+    # How a fix is called elsewhere stands in comments of their own.
+    lines = [line for line in lines if not line.lstrip("+ ").startswith("#")]
     return "\n".join(line.partition("  #")[0] for line in lines)
 
 

@@ -110,7 +110,9 @@ def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
     if _exchanges(facts):
         return _exchange_less(facts)
     if facts.communication.collectives.stages:
-        return (_MORE_MICRO_BATCHES,)
+        part = facts.communication.served_part
+        # One that updates what it takes no gradients of is no stage.
+        return _summed(part) if part == "server" else (*_summed(part), _MORE_MICRO_BATCHES)
     if facts.communication.collectives.activations:
         fewer = _FEWER_PARTS if facts.device.main is not None else _FEWER_PARTS_ON_HOSTS
         return (*((_KEPT_SPLIT,) if _gathers_between(facts) else ()), fewer)
@@ -142,7 +144,7 @@ def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
     if _exchanges(facts):
         return _exchange_beside_compute(facts)
     if facts.communication.collectives.stages:
-        return (micro_batches.INTERLEAVED,)
+        return () if facts.communication.served_part == "server" else (micro_batches.INTERLEAVED,)
     if facts.communication.collectives.activations:
         # The compiler splits products over symmetric memory, which devices have.
         return (_ASYNC_PRODUCTS,) if facts.device.main is not None else ()
@@ -183,6 +185,26 @@ def _hide_unknown(facts: Facts) -> tuple[Advice, ...]:
             "python",
             "work = torch.distributed.all_reduce(tensor, async_op=True)\nother_compute()\nwork.wait()",
             "Start the collective as soon as its input is ready and wait as late as possible.",
+        ),
+    )
+
+
+def _summed(part: str | None) -> tuple[Advice, ...]:
+    """Sum gradients on all ranks, where one rank seems to apply them for the others."""
+    if part is None:
+        return ()
+    does = (
+        "This rank updates weights and takes no gradients: it receives and sends as much as all others together, one by one."
+        if part == "server"
+        else "This rank takes gradients and no optimizer runs on it. Where its messages carry them to one rank that applies them: "
+        "that one receives and sends as much as all others together."
+    )
+    return (
+        Advice(
+            "python",
+            "flat = torch.cat([p.grad.flatten() for p in parameters])\n"
+            "torch.distributed.all_reduce(flat)   # each rank then updates by itself; DistributedDataParallel does both",
+            does,
         ),
     )
 

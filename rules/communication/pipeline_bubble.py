@@ -51,7 +51,7 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import JobPlace, in_collectives
-from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.ranks.document import PipelinePart
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
@@ -85,6 +85,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     pipe, row = place.job.pipeline, place.row
     if pipe is None or row is None:
         yield not_applicable("no pipeline: no rank sends to another along a chain of ranks that are all here")
+        return
+    if not pipe.stated and facts.communication.served_part is not None:
+        yield cannot_tell(
+            "whether ranks that send to one another are stages: this one has a backward pass without an update, or the reverse, as a "
+            "parameter server and its workers have"
+        )
         return
     if place.late is not None:
         yield clear(f"the others wait for rank {place.late.rank}, which is late: that comes first")

@@ -11,6 +11,7 @@ from analyzer.facts.communication.exchanged import Exchanged, exchanged
 from analyzer.facts.communication.own_calls import OwnCalls, own_calls
 from analyzer.facts.communication.replicas import replicated_passes
 from analyzer.facts.communication.searches import nan_checks_ns, unused_parameter_search
+from analyzer.facts.communication.served import Part, served_part
 from analyzer.facts.communication.slowed import Slowed, slowed
 from analyzer.facts.communication.synchronised_norms import SynchronisedNorms, synchronised_norms
 from analyzer.facts.communication.units import Units, units
@@ -85,6 +86,11 @@ class CommunicationFacts(Section):
     def reductions_a_step(self) -> int:
         """How often FSDP2 reduces the gradients of a module in a step; 0 where it does not show."""
         return reductions_a_step(self.trace, self._steps)
+
+    @fact
+    def served_part(self) -> Part | None:
+        """Whether the rank may be a parameter server, or a worker of one."""
+        return served_part(self.trace, self._steps)
 
     @fact
     def units(self) -> Units:

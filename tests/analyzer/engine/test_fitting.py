@@ -207,6 +207,12 @@ def test_flags_of_a_framework_that_is_not_in_use_give_way(
     assert fixes(SHARDED, PLAIN, known=torch(2, 8), imported=imported) == given
 
 
+@pytest.mark.parametrize("given", [True, False])
+def test_what_a_fix_is_called_elsewhere_is_no_condition(given: bool) -> None:
+    more = Advice("python", f'schedule = f(4)\n{"# DeepSpeed: " if given else ""}ds_config["steps"] = 4', "More.")
+    assert (more in fixes(more, PLAIN, known=torch(2, 8), imported={"lightning": None})) is given
+
+
 # Every fix in the rules: what it names of torch's stands in the table, or is as old as the oldest traces.
 
 AS_OLD_AS_TORCH_1_8 = """

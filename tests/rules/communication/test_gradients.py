@@ -193,3 +193,33 @@ def test_units_are_named_where_no_shape_says_how_large_they_are() -> None:
     said = codes(judged(RULE, sharded()).finding)
     assert "24 modules are gathered one by one, 3 to a block (`layers.0.a`, `layers.0.b`, `layers.0.n`)" in said[0]
     assert "may cost a CPU more" in said[1]
+
+
+def talking(*, backward: bool, update: bool) -> TraceBuilder:
+    """Steps of 20 ms that end in messages to another rank and back."""
+    builder = TraceBuilder(None, top={"distributedInfo": {"backend": "gloo", "rank": 0, "world_size": 3}})
+    for number in range(3):
+        at = number * 20_000.0
+        builder.step(number, at, 20_000)
+        builder.op("aten::linear" if backward else "aten::add_", at, 3_000)
+        if backward:
+            builder.op("autograd::engine::evaluate_function: AddmmBackward0", at + 3_000, 3_000)
+        if update:
+            builder.optimizer(at + 6_000, 1_000)
+        for place, kind in enumerate(("send", "recv") * 3):
+            builder.annotation(f"gloo:{kind}", at + 7_000 + place * 2_000, 1_900)
+    return builder
+
+
+SUMMED, PIPELINE = "torch.distributed.all_reduce(flat)", "Schedule1F1B"
+
+
+@pytest.mark.parametrize(
+    ("backward", "update", "summed", "stages"),
+    [(True, True, False, True), (True, False, True, True), (False, True, True, False)],
+    ids=["stage", "worker or stage", "server"],
+)
+def test_a_rank_that_serves_others_is_no_stage(backward: bool, update: bool, summed: bool, stages: bool) -> None:
+    said = codes(judged(RULE, talking(backward=backward, update=update)).finding)
+    assert (SUMMED in said[0]) is summed
+    assert (PIPELINE in "\n".join(said)) is stages

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from analyzer.engine import RuleRun, run_rules
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
 from analyzer.finding import State
 from jobs.among import among
+from jobs.gloo_stages import gpipe, served
 from jobs.programs import MS, Plan
 from jobs.traces import facts_of
 from rules.communication.pipeline_bubble import RULE
@@ -62,3 +65,17 @@ def test_no_pipeline_and_ranks_that_are_not_here_are_not_judged() -> None:
 def test_a_chain_that_nobody_calls_a_pipeline_is_told_with_less_confidence() -> None:
     (finding,) = run(*ranks(recorder="deepspeed, torch 2.4")).findings
     assert finding.confidence.value == "low"
+
+
+@pytest.mark.parametrize("serves", [True, False])
+def test_a_server_and_its_worker_are_no_pipeline(serves: bool) -> None:
+    ranks = served(1) if serves else gpipe((10.0, 10.0), 1)
+    # A stage has a backward pass, which these products stand for else.
+    for builder in ranks if not serves else ranks[1:]:
+        builder.op("autograd::engine::evaluate_function: MmBackward0", 200, 10)
+    for builder in ranks[1:] if serves else ():
+        builder.events = [event for event in builder.events if not event["name"].startswith("Optimizer.step")]
+    for first in (0, 1):
+        facts = [Facts(one.trace()) for one in ranks]
+        result = run(facts[first], *(one for place, one in enumerate(facts) if place != first))
+        assert result.state is (State.CANNOT_TELL if serves else State.FIRED), result.reason
