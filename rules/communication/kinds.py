@@ -30,9 +30,10 @@ _GATHERED = Advice(
 _LOGGED = Advice(
     "python",
     "if step % 100 == 0:\n    numbers = torch.stack([loss.detach(), accuracy])\n    torch.distributed.all_reduce(numbers)",
-    "The program itself sends this behind the backward pass: what is only logged can be sent seldom, as one tensor of numbers. "
-    "`all_gather_object` and `broadcast_object_list` pickle, and send twice: how long it is, and it. What every rank can work "
-    "out alike, as a learning rate, needs no message. DDP's buckets, its hooks and accumulating change nothing about it.",
+    "The program itself sends this behind the backward pass: what is only logged can be sent seldom, as one tensor of numbers, "
+    "and read (`.item()`) then. `all_gather_object` and `broadcast_object_list` pickle, and send twice: how long it is, and it. "
+    "What every rank can work out alike, as a learning rate, needs no message. DDP's buckets, its hooks and accumulating change "
+    "nothing about it.",
 )
 _SHARDED_UPDATE = Advice(
     "diff",

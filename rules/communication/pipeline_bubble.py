@@ -88,8 +88,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     if not pipe.stated and facts.communication.served_part is not None:
         yield cannot_tell(
-            "whether ranks that send to one another are stages: this one has a backward pass without an update, or the reverse, as a "
-            "parameter server and its workers have"
+            "whether ranks that send to one another are stages: this one has a backward pass without an update, or the reverse, "
+            "as a parameter server and its workers have"
         )
         return
     if place.late is not None:

@@ -1,7 +1,8 @@
 """What a program with DistributedDataParallel sends beside the gradients: in its update, behind the backward pass, before the loss.
 
 Metrics are gathered, a sharded optimizer sends what it has updated, ranks meet at a barrier: none of it is a bucket of gradients,
-and no setting of DDP changes it. Sums are left out, which may be gradients, and so are DDP's own copies of buffers.
+and no setting of DDP changes it. Sums count where DDP's are seen inside nodes of the backward pass and these are not: else they may
+be gradients. DDP's own copies of buffers are left out.
 """
 
 from __future__ import annotations
@@ -84,7 +85,11 @@ def own_calls(
     start, thread = calls["start_ns"].to_numpy(), calls["thread"].to_numpy()
     kind_by_name = {name: kind_of(name) for name in distinct_texts(calls["name"])}
     kinds = np.array([kind_by_name[name] for name in calls["name"].astype(str)], dtype=object)
-    own = np.isin(kinds.astype(str), sorted(_KINDS)) & ~buffers.contains(start) & steps.host_window.contains(start)
+    own = np.isin(kinds.astype(str), sorted(_KINDS)) & ~buffers.contains(start)
+    sums, of_ddp = kinds == "all_reduce", _in_nodes(host, thread, start)
+    if (sums & of_ddp).any():
+        own |= sums & ~of_ddp
+    own &= steps.host_window.contains(start)
     if not own.any():
         return _NONE
     updating, behind = _in_updates(trace, start, thread), _behind_backward(trace, host, start)
@@ -109,6 +114,13 @@ def _until_next(start: Int64Array, rows: BoolArray, steps: Steps) -> IntervalSet
     last = steps.window.end_ns[-1] if len(steps.window) else np.iinfo(np.int64).max
     following = np.append(start[1:], max(last, start[-1]))
     return IntervalSet(start[rows], following[rows])
+
+
+def _in_nodes(host: HostFacts, thread: Int64Array, start: Int64Array) -> BoolArray:
+    """Which calls are made inside a node of the backward pass, shape (calls,)."""
+    nodes = host.ops.under(host.ops.named(is_backward_node))
+    found: BoolArray = np.append(nodes, False)[host.ops.enclosing(thread, start)]
+    return found
 
 
 def _in_updates(trace: Trace, start: Int64Array, thread: Int64Array) -> BoolArray:

@@ -50,6 +50,9 @@ def told(**world: Any) -> list[str]:
         ({"search": True}, SEARCH),
         ({"behind": {"all_gather": 3}}, LOGGED),
         ({"behind": {"barrier": 3}}, LOGGED),
+        ({"behind": {"all_reduce": 3}}, LOGGED),
+        # Gradients that the program sums by itself.
+        ({"buckets": 0, "behind": {"all_reduce": 3}}, NO_SYNC),
         ({"before": {"all_gather": 3}}, GATHERED),
         ({"before": {"barrier": 3}}, BARRIER),
         ({"in_update": {"broadcast": 3}, "optimizer": "ZeroRedundancyOptimizer"}, ZERO),
