@@ -183,7 +183,7 @@ def _first_bytes(dims: object, kinds: object) -> int | None:
         return None
     first = shape[0] if isinstance(shape, list) and shape else None
     width = _TYPE_BYTES.get(kind[0]) if isinstance(kind, list) and kind and isinstance(kind[0], str) else None
-    if width is None or not isinstance(first, list) or not all(type(size) is int for size in first) or not first:
+    if width is None or not isinstance(first, list) or not all(type(size) is int for size in first):
         return None
     return int(np.prod(first, dtype=np.int64)) * width
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 from msgspec.structs import replace
 
 from analyzer.facts import Facts
+from analyzer.facts.communication.between_layers import FEW_BYTES
 from analyzer.finding import Advice
 from analyzer.units import share, size
 from rules.changes import memory_limits_the_batch
@@ -75,14 +77,17 @@ def _larger_buckets(facts: Facts) -> tuple[Advice, ...]:
     found, passes = facts.communication.collectives, facts.communication.reduced_passes
     if not passes:
         return ()
-    reductions = sum(found.sizes_of(kind)[0] for kind in found.kinds if "reduce" in kind) / max(facts.steps.count, 1)
-    known = found.sizes_known
-    if reductions < MANY_CALLS * passes or (known and found.median_bytes >= SMALL_BYTES):
+    # A few numbers are no bucket.
+    reduces = np.array(["reduce" in kind for kind in found.calls["kind"]], dtype=np.bool_)
+    sizes = found.calls["size_bytes"].to_numpy()[reduces]
+    sizes = sizes[~(sizes <= FEW_BYTES)]
+    known, each = found.sizes_known, len(sizes) / max(facts.steps.count, 1) / passes
+    median = float(np.nanmedian(sizes)) if known and len(sizes) else 0.0
+    if each < MANY_CALLS or median >= SMALL_BYTES:
         return ()
-    each = reductions / passes
     many = f"{each:.0f} reductions in each backward pass"
     note = (
-        f"{many}, the median of {size(found.median_bytes)}: every one costs its start. Buckets of the default 25 MiB are few."
+        f"{many}, the median of {size(median)}: every one costs its start. Buckets of the default 25 MiB are few."
         if known
         else f"{many}: with buckets of the default 25 MiB a model of {size(each * _DEFAULT_BYTES)} of gradients has so many. "
         "Where yours is smaller, its buckets are: every one costs its start."

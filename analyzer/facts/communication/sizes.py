@@ -60,4 +60,7 @@ def _recorded_sizes(rows: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.fl
 def _size(dims: str, types: str) -> float:
     shapes = [shape for shape in tensor_dims(dims) if shape]
     width = next((size for name, size in _BYTES.items() if f'"{name}"' in types), 1 if '"' in types else None)
+    if not shapes:
+        # A tensor of one number has no dimensions; what is no tensor has no such type.
+        return next((float(size) for name, size in _BYTES.items() if types.startswith(f'["{name}"')), float("nan"))
     return float(np.prod(shapes[0], dtype=np.float64)) * width if shapes and width else float("nan")

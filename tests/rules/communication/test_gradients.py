@@ -86,6 +86,10 @@ def test_few_buckets_or_large_ones_are_not_made_larger(world: dict[str, Any]) ->
     assert BUCKETS not in "\n".join(told(**world))
 
 
+def test_sums_of_a_number_are_no_buckets() -> None:
+    assert BUCKETS not in "\n".join(told(elements=1, buckets=2, each=500, behind={"all_reduce": 30}))
+
+
 def test_what_is_sent_beside_a_little_is_told_behind_the_gradients() -> None:
     said = told(buckets=3, behind={"all_gather": 1})
     assert NO_SYNC in said[0]
@@ -226,3 +230,24 @@ def test_a_rank_that_serves_others_is_no_stage(backward: bool, update: bool, sum
     said = codes(judged(RULE, talking(backward=backward, update=update)).finding)
     assert (SUMMED in said[0]) is summed
     assert (PIPELINE in "\n".join(said)) is stages
+
+
+@pytest.mark.parametrize(
+    ("dims", "types", "known"),
+    [
+        ([[]], ["float"], 4.0),
+        ([[]], ["long int"], 8.0),
+        ([[]], [""], None),
+        ([[], [3]], ["", "float"], 12.0),
+        ([], [], None),
+    ],
+)
+def test_a_tensor_without_dimensions_is_one_number(
+    dims: list[list[int]], types: list[str], known: float | None
+) -> None:
+    builder = ddp(behind={"all_reduce": 3})
+    for event in builder.events:
+        if event["name"].startswith("gloo:"):
+            event["args"] = {"Input Dims": dims, "Input type": types}
+    found = Facts(builder.trace()).communication.collectives
+    assert found.sizes_of("all_reduce")[1] == known
