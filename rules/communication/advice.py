@@ -10,7 +10,7 @@ from analyzer.finding import Advice
 from analyzer.units import duration
 from rules.communication import gradients, libraries, micro_batches, serving, sharded
 from rules.communication.buffers import of_buffers, other_exposed
-from rules.communication.kinds import WORTH_ADVICE, in_turn, of_kind, of_own_calls
+from rules.communication.kinds import MANY_CALLS, WORTH_ADVICE, in_turn, of_kind, of_own_calls
 from rules.purpose import by_purpose
 
 
@@ -127,6 +127,7 @@ def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
         own = of_own_calls(facts) if facts.steps.ratio(facts.communication.own_calls.total_ns) >= WORTH_ADVICE else ()
         return (*of_buffers(facts), *(gradients.less(facts) if other_exposed(facts) else ()), *own)
     return (
+        *_joined(facts),
         Advice(
             "text",
             "Communicate less often (gradient accumulation, a larger batch per rank) or in a narrower number format.",
@@ -205,6 +206,22 @@ def _summed(part: str | None) -> tuple[Advice, ...]:
             "flat = torch.cat([p.grad.flatten() for p in parameters])\n"
             "torch.distributed.all_reduce(flat)   # each rank then updates by itself; DistributedDataParallel does both",
             does,
+        ),
+    )
+
+
+def _joined(facts: Facts) -> tuple[Advice, ...]:
+    """Send many at once, where shapes do not say how large each is (CO005 knows where they do)."""
+    found = facts.communication.collectives
+    each = len(found.calls) / max(facts.steps.count, 1)
+    if found.sizes_known or each < MANY_CALLS:
+        return ()
+    return (
+        Advice(
+            "python",
+            "flat = torch.cat([tensor.flatten() for tensor in tensors])\ntorch.distributed.all_reduce(flat)",
+            f"{each:.0f} collectives {facts.steps.a_unit}, of a size that the trace does not state: each costs its start. "
+            "Where they are small, send them together.",
         ),
     )
 

@@ -142,6 +142,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
+# Of more collectives than this the place is that of what the program sends.
+_MOST_RATIO = 0.5
+_AVERAGED = Advice(
+    "python",
+    "flat = torch.cat([parameter.detach().flatten() for parameter in parameters])\n"
+    "torch.distributed.all_reduce(flat)   # once for all, every so many steps",
+    "These are sent behind the update: weights that are averaged, not gradients. Together they cost one start; local SGD averages "
+    "after several steps, not after each.",
+)
 _NUMBERS_TOGETHER = Advice(
     "python",
     "numbers = torch.stack(values)\ntorch.distributed.all_reduce(numbers)   # once for all of them",
@@ -174,6 +183,8 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         return (_NUMBERS_TOGETHER, _SCALES) if found.fsdp else (_NUMBERS_TOGETHER,)
     if found.sharded:
         return sharded.larger_units(facts)
+    if facts.communication.behind_updates_ratio > _MOST_RATIO:
+        return (_AVERAGED,)
     if not found.may_be_gradients:
         return (flat,)
     # DDP's own are what is reduced inside its nodes of the backward pass: buckets that are small.

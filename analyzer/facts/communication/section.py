@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analyzer.facts.communication.accumulated import reduced_passes, reductions_a_step
+from analyzer.facts.communication.behind_updates import behind_updates_ratio
 from analyzer.facts.communication.buffers import buffer_broadcasts
 from analyzer.facts.communication.collectives import Collectives, call_spans, calls_of_library, collectives
 from analyzer.facts.communication.exchanged import Exchanged, exchanged
@@ -86,6 +87,11 @@ class CommunicationFacts(Section):
     def reductions_a_step(self) -> int:
         """How often FSDP2 reduces the gradients of a module in a step; 0 where it does not show."""
         return reductions_a_step(self.trace, self._steps)
+
+    @fact
+    def behind_updates_ratio(self) -> float:
+        """Share of the collectives that come behind an update and before the next backward pass."""
+        return behind_updates_ratio(self.trace, self.collectives.calls)
 
     @fact
     def served_part(self) -> Part | None:

@@ -251,3 +251,10 @@ def test_a_tensor_without_dimensions_is_one_number(
             event["args"] = {"Input Dims": dims, "Input type": types}
     found = Facts(builder.trace()).communication.collectives
     assert found.sizes_of("all_reduce")[1] == known
+
+
+@pytest.mark.parametrize(("calls", "joined"), [(30, True), (5, False)])
+def test_many_of_unknown_size_are_joined_where_no_library_sends_them(calls: int, joined: bool) -> None:
+    builder = ddp(buckets=0, behind={"all_reduce": calls}, each=500)
+    builder.events = [event for event in builder.events if "Distributed" not in event["name"]]
+    assert ("torch.cat" in codes(judged(RULE, builder).finding)[0]) is joined

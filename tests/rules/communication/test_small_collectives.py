@@ -113,3 +113,20 @@ def test_the_fix_suits_what_is_sent(kinds: tuple[str, ...], fsdp: bool, word: st
     codes = "\n".join(fix.code for fix in judged(RULE, builder).finding.fix)
     assert word in codes
     assert ("DistributedDataParallel" in codes) is (kinds == ("all_reduce",))
+
+
+@pytest.mark.parametrize("behind", [True, False])
+def test_weights_that_are_averaged_are_no_gradients(behind: bool) -> None:
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.op("aten::linear", at, 5_000)
+        builder.op("autograd::engine::evaluate_function: AddmmBackward0", at + 5_000, 5_000)
+        builder.optimizer(at + (10_000 if behind else 95_000), 1_000)
+        for index in range(40):
+            args = {"Input Dims": [[1_000]], "Input type": ["float"]}
+            builder.event("gloo:all_reduce", "user_annotation", at + 12_000 + 2_000 * index, 1_500, tid=77, args=args)
+    first = judged(RULE, builder).finding.fix[0]
+    assert ("every so many steps" in first.code) is behind
+    assert ("DistributedDataParallel" in first.code) is not behind
