@@ -113,7 +113,7 @@ def test_without_a_device_16_bits_come_last_and_with_a_word_of_warning() -> None
 @pytest.mark.parametrize(
     ("world", "first"),
     [
-        ({"buckets": 30, "elements": 1_000}, "bucket_cap_mb=25"),
+        ({"buckets": 30, "elements": 1_000}, "DistributedDataParallel(model)"),
         ({"elements": 1_000, "behind": {"all_gather": 30}}, LOGGED),
         ({"elements": 1_000, "in_update": {"broadcast": 30}, "optimizer": "ZeroRedundancyOptimizer"}, ZERO),
     ],
