@@ -19,6 +19,7 @@ from analyzer.facts.health.complete import (
     missing_launches,
     repairs,
     thinned,
+    unanswered,
     unknown_categories,
 )
 from analyzer.facts.health.disturbance import artefacts, crowding, instrumentation
@@ -130,6 +131,7 @@ CHECKS: Mapping[str, Callable[[HealthFacts], Iterable[Symptom]]] = {
     "merged": lambda of: merged.check(of.trace, of._host),
     "cut": lambda of: cut.check(of.trace, of._device, of._steps),
     "coverage": lambda of: coverage.check(of.trace, of._device, of._steps, of._host),
+    "unanswered": lambda of: unanswered.check(of.trace, of._steps, of._host, of._time),
     "thinned": lambda of: thinned.check(of.thinned),
     "missing_durations": lambda of: missing_durations.check(of.trace),
     "missing_launches": lambda of: missing_launches.check(of.trace, of._device, of._steps, of._host),

@@ -12,6 +12,7 @@ from analyzer.facts.device.captures import capturing
 from analyzer.facts.device.launches import LAUNCHING, copies_of_calls, from_source
 from analyzer.facts.host.frames_known import compiling, waiting
 from analyzer.facts.host.ops import pick_row
+from analyzer.facts.host.unanswered import unanswered
 from analyzer.spans.arrays import BoolArray, Int64Array, RowArray, narrow
 from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
@@ -26,7 +27,6 @@ _SYNCHRONOUS = ("cudaMemcpy", "hipMemcpy", "hipMemcpyWithStream", "cudaMemcpy2D"
 # Ops without a call on the way to the next launch are views and allocations of the cache, microseconds each: a millisecond of them
 # between a wait and the next kernel computes something on the host (`dispatch_owner.py` draws the line there too).
 _OWN_WORK_NS = 1_000_000
-_NO_TIMES: Int64Array = np.empty(0, dtype=np.int64)
 _NO_ROWS: RowArray = np.empty(0, dtype=np.int32)
 # What most events are in, and the frame they come from: made of it when asked for, 20 MB a million events.
 _OF_MOST_EVENTS = {"ops": "ops", "calls": "calls", "launch": "calls"}
@@ -90,6 +90,7 @@ class HostActivity:
             "input": (ranges, is_any(ranges["kind"], "loader")),
             "allocator": (calls, is_any(calls["kind"], "allocator")),
             "blocking": (calls, calls["blocking"].to_numpy()),
+            "unanswered": (unanswered(trace), None),
             "transfer_call": (calls, is_any(calls["direction"], "HtoD")),
             "optimizer": (ranges, is_any(ranges["kind"], "optimizer_step", "zero_grad")),
             "compile": (ranges, is_any(ranges["kind"], "compile")),
@@ -109,8 +110,9 @@ class HostActivity:
         """When a thread is inside `what`.
 
         Args:
-            what: input, allocator, blocking, transfer_call, optimizer, compile, kernels (compiled one by one), waiting (for what
-                others hand over), launch, ops, calls, collectives or gc.
+            what: input, allocator, blocking, unanswered (the end of it, for work that is not in the trace), transfer_call,
+                optimizer, compile, kernels (compiled one by one), waiting (for what others hand over), launch, ops, calls,
+                collectives or gc.
             thread: Row in `trace.threads`.
         """
         return self._of_events(what, thread) if what in _OF_MOST_EVENTS else self._by_thread[what].get(thread, EMPTY)
@@ -137,19 +139,16 @@ class HostActivity:
     def _events(self, what: str) -> pd.DataFrame:
         return self._trace.ops if _OF_MOST_EVENTS[what] == "ops" else self.calls
 
-    def after_blocking(self, thread: int, refilled: Int64Array) -> IntervalSet:
-        """From the end of each blocking call of a thread until the device has work again.
+    def refilled_after(self, thread: int, refilled: Int64Array) -> Int64Array:
+        """For each stretch of `during("blocking")` when the device has work again behind it; its end where it has none any more.
 
         Args:
             thread: The thread.
             refilled: When the device has work again, sorted.
         """
-        ends = self._blocking_ends.get(thread, _NO_TIMES)
-        if not len(refilled):
-            return EMPTY
+        ends = self.during("blocking", thread).end_ns
         index = np.searchsorted(refilled, ends, side="left")
-        exists = index < len(refilled)
-        return IntervalSet(ends[exists], refilled[index[exists]])
+        return np.where(index < len(refilled), np.append(refilled, 0)[index], ends)
 
     def own_work(self, thread: int, within: IntervalSet) -> IntervalSet:
         """Ops of a thread that compute on the host, in those intervals in which they take a millisecond or more together.
@@ -161,13 +160,6 @@ class HostActivity:
         working = self._uncalling(thread)
         heavy = working.overlap_with(within.start_ns, within.end_ns) >= _OWN_WORK_NS
         return working & IntervalSet(within.start_ns[heavy], within.end_ns[heavy])
-
-    @cached_property
-    def _blocking_ends(self) -> dict[int, Int64Array]:
-        """Per thread when its blocking calls end."""
-        blocking = self.calls["blocking"].to_numpy()
-        ends, threads = (self.calls[name].to_numpy()[blocking] for name in ("end_ns", "thread"))
-        return {thread: ends[rows] for thread, rows in rows_by(threads).items()}
 
     @cached_property
     def _rows(self) -> dict[str, dict[int, RowArray]]:

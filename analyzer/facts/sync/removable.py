@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.facts.sync.waits import Waits, after_amount
+from analyzer.facts.sync.waits import Waits
+from analyzer.spans.amounts import after_amount
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet

@@ -24,6 +24,7 @@ from analyzer.facts.host.tree import HostTree
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.facts.time.section import TimeFacts
+from analyzer.spans.amounts import after_amount
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.columns import present
 from analyzer.spans.grouping import chosen, numbered, running_sums_by
@@ -64,7 +65,7 @@ class Waits(msgspec.Struct, frozen=True):
             (bool), of_all (bool: of all of the device's work), idle_ns (what it owns), step.
             `reason` is loader, anomaly, shape, scaler, scalar, copy_out, async_copy, copy_in, profiler, explicit or internal.
         sync: What the cause `sync` owns.
-        idle: When the device does nothing.
+        idle: When the device does nothing, except where a call waits for work that is not in the trace.
         copying: What the cause `copy` owns: copies with nothing computed beside.
         territory_end_ns: For each call the end of the time it may own.
         window: The used steps, as the device goes through them.
@@ -123,7 +124,9 @@ def waits(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, time
     frame["step"] = used["number"].to_numpy()[step] if len(used) else step
     inside = step >= 0
     copying, frame = time.waterfall.owned("copy"), frame[inside].reset_index(drop=True)
-    return Waits(fixed(frame), sync, time.idle, copying, until[inside], steps.window)
+    # Where a call waits for work that is not in the trace, the device may well be at it.
+    idle = time.idle - host.threads.anywhere("unanswered")
+    return Waits(fixed(frame), sync, idle, copying, until[inside], steps.window)
 
 
 def _in_another(calls: pd.DataFrame, blocking: Int64Array, above: Int64Array, rows: Int64Array) -> BoolArray:
@@ -264,20 +267,6 @@ def _territory(trace: Trace, device: DeviceFacts, frame: pd.DataFrame, sync: Int
     waited = running_sums_by(frame["unit"].to_numpy(), frame["dur_ns"].to_numpy())
     result: Int64Array = np.minimum(end, after_amount(sync, frame["start_ns"].to_numpy(), waited))
     return result
-
-
-def after_amount(time: IntervalSet, start_ns: Int64Array, amount_ns: Int64Array) -> Int64Array:
-    """For each start the moment by which that much of `time` has passed since; far in the future where there is less left."""
-    before = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(time.end_ns - time.start_ns)])
-    passed = time.overlap_with(np.zeros(len(start_ns), dtype=np.int64), start_ns)
-    wanted = passed + amount_ns
-    index = np.searchsorted(before, wanted, side="left")
-    exists = (index > 0) & (index < len(before))
-    place = np.clip(index - 1, 0, max(len(time) - 1, 0))
-    if not time:
-        return np.full(len(start_ns), np.iinfo(np.int64).max)
-    moment = time.start_ns[place] + (wanted - before[place])
-    return np.where(exists, moment, np.iinfo(np.int64).max)
 
 
 def host_reads(trace: Trace, steps: Steps, found: Waits) -> int:

@@ -15,6 +15,7 @@ import pandas as pd
 from analyzer.cause_names import CAUSES
 from analyzer.facts.device.activity import DeviceActivity
 from analyzer.facts.host.threads import HostActivity
+from analyzer.spans.amounts import no_more_than
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.grouping import rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
@@ -157,13 +158,17 @@ def _divide_by_thread(
     divider.take("allocator", during("allocator"))
     # A thread that waits for what it launched on another device: this one has its turn when that is done, whoever waits for it.
     divider.take("device_wait", during("blocking") & others.get(thread, EMPTY))
-    divider.take("sync", during("blocking"))
+    blocking = during("blocking")
+    divider.take("unexplained", during("unanswered"))
+    divider.take("sync", blocking)
     # The run-ahead a wait destroyed: after it the host must issue again what it could have issued before. Only slices in which
     # the thread works for the device count, not what it does on its own account: Python, or ops that compute on the host.
-    caught_up = host.after_blocking(thread, refilled)
+    until = host.refilled_after(thread, refilled)
+    caught_up = IntervalSet(blocking.end_ns, until)
     busy_issuing = _inside(divider.left & caught_up, during("ops"), during("calls")) - during("transfer_call")
     if busy_issuing:
-        divider.take("sync", busy_issuing - host.own_work(thread, caught_up))
+        # Without the wait the host would have been as much earlier as it lasted: what takes longer than that is no wait's.
+        divider.take("sync", no_more_than(blocking, busy_issuing - host.own_work(thread, caught_up), until))
     divider.take("transfer_call", during("transfer_call"))
     # An update may be compiled as the model is.
     divider.take("compile", during("compile"))

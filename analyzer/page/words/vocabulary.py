@@ -42,7 +42,7 @@ _ON_DEVICE: dict[Cause, str] = {
     "launch": "idle: in launch calls",
     "framework": "idle: in PyTorch's operators on the host",
     "python": "idle: in Python between operators",
-    "unexplained": "idle: no issuing thread can be named",
+    "unexplained": "idle: the trace does not show why",
 }
 _ON_HOST: dict[Cause, str] = {
     "compute": "in an operator",

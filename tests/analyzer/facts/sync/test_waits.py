@@ -21,7 +21,7 @@ def world() -> TraceBuilder:
 
 def test_a_call_owns_never_more_than_it_lasted() -> None:
     facts = Facts(world().trace())
-    assert facts.time.waterfall.owned("sync").total_ns == 500_000
+    assert facts.time.waterfall.owned("sync").total_ns == 100_000
     assert facts.sync.waits.owned("explicit").total_ns == 100_000
     assert facts.sync.waits.calls["idle_ns"].tolist() == [100_000]
 

@@ -72,6 +72,14 @@ def test_sync_owns_the_wait_and_the_run_ahead_it_destroyed() -> None:
     assert owners(builder) == {"framework": 100, "sync": 310, "python": 390, "compute": 200}
 
 
+def test_a_wait_destroys_no_more_run_ahead_than_it_lasted() -> None:
+    builder = gap()
+    # It finds next to nothing to wait for: what takes long behind it is dispatching.
+    builder.runtime("cudaStreamSynchronize", 100, 5)
+    builder.op("aten::add", 105, 500)
+    assert owners(builder) == {"sync": 10, "framework": 495, "python": 285, "launch": 10, "compute": 200}
+
+
 def test_the_run_ahead_ends_with_the_first_later_kernel() -> None:
     builder = TraceBuilder().step(0, 0, STEP)
     builder.runtime("cudaDeviceSynchronize", 0, 100)
