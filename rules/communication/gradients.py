@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 from msgspec.structs import replace
 
 from analyzer.facts import Facts
-from analyzer.facts.communication.between_layers import FEW_BYTES
 from analyzer.finding import Advice
 from analyzer.units import share, size
 from rules.changes import memory_limits_the_batch
@@ -77,18 +75,14 @@ def _larger_buckets(facts: Facts) -> tuple[Advice, ...]:
     found, passes = facts.communication.collectives, facts.communication.reduced_passes
     if not passes:
         return ()
-    # A few numbers are no bucket.
-    reduces = np.array(["reduce" in kind for kind in found.calls["kind"]], dtype=np.bool_)
-    sizes = found.calls["size_bytes"].to_numpy()[reduces]
-    sizes = sizes[~(sizes <= FEW_BYTES)]
-    known, each = found.sizes_known, len(sizes) / max(facts.steps.count, 1) / passes
-    median = float(np.nanmedian(sizes)) if known and len(sizes) else 0.0
-    if each < MANY_CALLS or median >= SMALL_BYTES:
+    buckets = found.bucket_sizes
+    each, median = buckets.calls / max(facts.steps.count, 1) / passes, buckets.median_bytes
+    if each < MANY_CALLS or (median is not None and median >= SMALL_BYTES):
         return ()
     many = f"{each:.0f} reductions in each backward pass"
     note = (
         f"{many}, the median of {size(median)}: every one costs its start. Buckets of the default 25 MiB are few."
-        if known
+        if median is not None
         else f"{many}: with buckets of the default 25 MiB a model of {size(each * _DEFAULT_BYTES)} of gradients has so many. "
         "Where yours is smaller, its buckets are: every one costs its start."
     )

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyzer.facts.communication.between_layers import between_layers
+from analyzer.facts.communication.between_layers import FEW_BYTES, between_layers
 from analyzer.facts.communication.kernel_kinds import kind_of_kernel
 from analyzer.facts.communication.reducing_library import reducing_library
 from analyzer.facts.communication.sizes import sizes_bytes
@@ -49,6 +49,13 @@ _KNOWN_RATIO = 0.5
 _NARROW = Pattern(r"Half|BFloat16|char|Char|Byte|Float8")
 # A message between two ranks.
 _PAIR = Pattern(r"(?:i?send|i?recv|send_recv)\b")
+
+
+class Sizes(msgspec.Struct, frozen=True):
+    """How many calls there are, and the median of their bytes; None where too few sizes are stated to tell it."""
+
+    calls: int
+    median_bytes: float | None
 
 
 class Collectives(msgspec.Struct, frozen=True):
@@ -121,6 +128,15 @@ class Collectives(msgspec.Struct, frozen=True):
         sizes = self.calls["size_bytes"].to_numpy()[self.calls["kind"].to_numpy() == kind]
         known = sizes[~np.isnan(sizes)]
         return len(sizes), float(np.median(known)) if len(known) else None
+
+    @property
+    def bucket_sizes(self) -> Sizes:
+        """What is reduced, a few numbers aside: those are no bucket of gradients."""
+        reduces = np.array(["reduce" in kind for kind in self.calls["kind"]], dtype=np.bool_)
+        sizes = self.calls["size_bytes"].to_numpy()[reduces]
+        sizes = sizes[~(sizes <= FEW_BYTES)]
+        known = sizes[~np.isnan(sizes)]
+        return Sizes(len(sizes), float(np.median(known)) if self.sizes_known and len(known) else None)
 
     @property
     def stages(self) -> bool:
