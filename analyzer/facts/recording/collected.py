@@ -14,6 +14,8 @@ from traces.trace import Meta
 QUIET_TURN_NS = 17.5
 # Beyond what any machine has; a file may say anything.
 _MOST_CORES, _MOST_BYTES, _MOST_NS = 1000, 2**50, 2**62
+# Systems count the CPU time of a process in ticks of 10 ms: in less than ten of them a process that computes may have used none.
+_LEAST_SAMPLED_S = 0.1
 _PARTS = ("sampler", "dataset", "collate")
 _LEADS = 0.5
 
@@ -150,7 +152,7 @@ def collected(meta: Meta) -> Collected:
     loader, dataset, threads = _dict(top.get("loader")), _dict(top.get("dataset")), _dict(top.get("threads"))
     samples, script = _dict(top.get("samples")), _dict(top.get("script"))
     memory, sample, own = _dict(samples.get("memory")), _dict(dataset.get("sample")), _dict(loader.get("own_workers"))
-    stream = _dict(top.get("stream"))
+    stream, counted = _dict(top.get("stream")), {} if _brief(samples.get("seconds")) else samples
     length, size = _int(dataset.get("length")), _int(dataset.get("sample_bytes"))
     return Collected(
         cores=_cores(top),
@@ -167,8 +169,8 @@ def collected(meta: Meta) -> Collected:
         unprofiled_step_ns=_int(top.get("unprofiled_step_ns")),
         core_wait_ratio=_mean([top.get("core_wait_ratio")], _MOST_CORES),
         python_slowness=_slowness(_dict(top.get("python_loop"))),
-        process_cores=_mean([samples.get("process_cpu_cores")], _MOST_CORES),
-        worker_cpu_ratio=_mean(samples.get("worker_cpu_ratio"), _MOST_CORES),
+        process_cores=_mean([counted.get("process_cpu_cores")], _MOST_CORES),
+        worker_cpu_ratio=_mean(counted.get("worker_cpu_ratio"), _MOST_CORES),
         worker_core_wait_ratio=_mean(samples.get("worker_core_wait_ratio"), 1),
         worker_private_bytes=_bytes(_mean(samples.get("worker_private_bytes"), _MOST_BYTES)),
         memory_bytes=_int(memory.get("total_bytes")),
@@ -192,6 +194,12 @@ def collected(meta: Meta) -> Collected:
         command=tuple(word for word in _list(top.get("command")) if isinstance(word, str)),
         gc_recorded=top.get("gc_recorded") is True,
     )
+
+
+def _brief(seconds: Any) -> bool:
+    """Whether so little time was looked at that CPU time says nothing."""
+    known = _mean([seconds], _MOST_NS)
+    return known is not None and known < _LEAST_SAMPLED_S
 
 
 def _cores(top: dict[str, Any]) -> int | None:

@@ -123,6 +123,13 @@ def test_waiting_for_storage_takes_no_core(
     assert any("compete with" in one for one in found.finding.caveats) != waits
 
 
+@pytest.mark.parametrize(("seconds", "expected"), [(0.5, 80_000_000), (0.05, 20_000_000), (None, 80_000_000)])
+def test_cpu_time_of_a_few_ticks_does_not_tell_that_it_waits(seconds: float | None, expected: int) -> None:
+    known = {"samples": {"process_cpu_cores": 0.0, "seconds": seconds}, "core_wait_ratio": 0.0}
+    found = judged(RULE, world(device=None, load=80_000, cores=2, advisor=known))
+    assert found.ns_per_step == pytest.approx(expected, abs=10)
+
+
 def test_less_work_comes_before_workers_that_hide_little() -> None:
     drawn = {"dataset": {"length": 1_000_000, "sample_bytes": 600_000, "random": True}}
     short, enough = (
