@@ -202,15 +202,17 @@ class Phases:
         self.core_wait = CoreWait()
 
     def stop_profiler(self) -> None:
-        """Turn it off, which writes what it recorded, and note what else is known of these steps."""
+        """Turn it off, which writes what it recorded, and note what else is known of these steps.
+
+        That takes a millisecond, which would be the last step's as long as its mark is open.
+        """
         self.core_wait_ratio = self.core_wait.ratio()
-        self.details = self.describe() | {"gc_recorded": self.collections.able}
-        if self.modules.on:
-            self.details["module_marks_ratio"] = self.modules.cost_ratio
+        marked = {"module_marks_ratio": self.modules.cost_ratio} if self.modules.on else {}
         self.modules.stop()
         self.collections.stop()
         self.profiler.stop()
         self.profiler = None
+        self.details = self.describe() | {"gc_recorded": self.collections.able} | marked
         self.details["python_loop"] = described(self.python_rounds + time_loop())
 
     def in_profile(self, duration: int) -> None:
