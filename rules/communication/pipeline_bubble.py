@@ -31,7 +31,8 @@ schedule = Schedule1F1B(stage, n_microbatches=32)
 3. Where one stage sets the pace, move layers from it; the last one has the loss, the first the embedding.
 
 ## Expected gain
-At most what this rank waits for messages. More microbatches take away a part of it, and memory for activations is their price.
+At most what this rank waits for messages; on a rank of the stage that sets the pace, what balancing that saves the job. More
+microbatches take away a part of it, and memory for activations is their price.
 
 ## When it is wrong
 A pipeline whose ranks are not all here is not judged. Ranks that pass blocks around a ring are no pipeline. A late rank inside
@@ -50,7 +51,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.communication.ranks import JobPlace, in_collectives
+from analyzer.facts.communication.ranks import JobPlace, in_collectives, in_own_work
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.ranks.document import PipelinePart
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
@@ -124,11 +125,7 @@ def _finding(facts: Facts, place: JobPlace, pipe: PipelinePart, waits_ns: float)
     return Finding(
         why=f"In {share(pipe.bubble_ratio)} of the step ranks of a pipeline of {count(len(pipe.stages), 'stage')} wait for "
         f"messages; this rank waits {duration(waits_ns)} of it.{pace}",
-        saving=Saving(
-            in_collectives(facts.steps, facts.time, waits_ns),
-            0,
-            "what this rank waits; more batches on their way take away a part",
-        ),
+        saving=_saving(facts, place, pipe, waits_ns),
         fix=(*(() if paced is None else (balance,)), *by_purpose(facts, serving.hide_more(facts), (more,))),
         verify="Record all ranks again: the share of the step in which ranks wait for messages should be lower.",
         steps_seen=facts.steps.count,
@@ -141,6 +138,24 @@ def _finding(facts: Facts, place: JobPlace, pipe: PipelinePart, waits_ns: float)
             ),
         ),
         caveats=(*(() if facts.model.infers else _PRICES), *ring),
+    )
+
+
+def _saving(facts: Facts, place: JobPlace, pipe: PipelinePart, waits_ns: float) -> Saving:
+    """What this rank waits; on a rank of the stage that sets the pace, which waits least, what the job loses by its work."""
+    paced = place.slow_stage
+    mine = next((one.stage for one in pipe.stages if place.rank in one.ranks), None)
+    if paced is None or mine != pipe.slowest:
+        return Saving(
+            in_collectives(facts.steps, facts.time, waits_ns),
+            0,
+            "what this rank waits; more batches on their way take away a part",
+        )
+    claims, kernel_ns = in_own_work(facts.device, facts.steps, facts.time, float(paced.waited_ns_per_step))
+    return Saving(
+        claims,
+        kernel_ns,
+        "what the job's step is shorter by where this stage works as long as the stages do in the mean",
     )
 
 

@@ -22,7 +22,9 @@ class _Rank:
         self._sent: list[dict[str, Any]] = []
         self.begun = 0.0
 
-    def compute(self, dur: float) -> None:
+    def compute(self, dur: float, *, back: bool = False) -> None:
+        if back:
+            self.builder.op("autograd::engine::evaluate_function: MmBackward0", self.at, dur)
         self.builder.op("aten::mm", self.at, dur)
         self.at += dur
 
@@ -44,12 +46,13 @@ class _Rank:
         self.builder.annotation("gloo:recv", self.at - 5, end - self.at + 5)
         self.at = end
 
-    def end_step(self, number: int) -> None:
+    def end_step(self, number: int, *, updates: bool = True) -> None:
         self.at += BETWEEN
         for one in self._sent:
             one["dur"] = self.at - one["ts"]
         self._sent.clear()
-        self.builder.optimizer(self.at, BETWEEN)
+        if updates:
+            self.builder.optimizer(self.at, BETWEEN)
         self.at += BETWEEN
         self.builder.step(number, self.begun, self.at - self.begun)
         self.begun = self.at
@@ -63,15 +66,16 @@ def served(workers: int, *, steps: int = 6) -> list[TraceBuilder]:
     server, others = ranks[0], ranks[1:]
     for step in range(steps):
         for one in others:
-            one.compute(10 * MS)
+            one.compute(10 * MS, back=True)
         there = [one.send(0) for one in others]
         for peer, at in enumerate(there, start=1):
             server.receive(peer, at)
         server.compute(2 * MS)
         for peer, one in enumerate(others, start=1):
             one.receive(0, server.send(peer))
-        for one in ranks:
-            one.end_step(step)
+        server.end_step(step)
+        for one in others:
+            one.end_step(step, updates=False)
     return [one.builder for one in ranks]
 
 
@@ -105,7 +109,7 @@ def gpipe(
                 for number in range(microbatches):
                     if 0 <= before < world:
                         ranks[stage].receive(before, there[number])
-                    ranks[stage].compute(work_ms[stage] * MS * (2 if back else 1))
+                    ranks[stage].compute(work_ms[stage] * MS * (2 if back else 1), back=back)
                     if 0 <= after < world:
                         there[number] = ranks[stage].send(after)
         for one in ranks:

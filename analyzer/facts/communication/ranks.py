@@ -103,6 +103,15 @@ def lateness(device: DeviceFacts, steps: Steps, time: TimeFacts, place: JobPlace
     return claims, int(kernel_ns)
 
 
+def in_own_work(device: DeviceFacts, steps: Steps, time: TimeFacts, ns_per_step: float) -> tuple[IntervalSet, int]:
+    """So many nanoseconds a step of what this rank computes: of the host's ops, or of a device's kernels, over all used steps."""
+    wanted = ns_per_step * steps.count
+    if device.main is not None:
+        return EMPTY, int(min(wanted, device.main.compute.total_ns))
+    owned = time.waterfall.owned("compute")
+    return owned.scaled(min(wanted / max(owned.total_ns, 1), 1.0)), 0
+
+
 def in_collectives(steps: Steps, time: TimeFacts, ns_per_step: float) -> IntervalSet:
     """This rank's exposed communication, no more of it than so many nanoseconds a step."""
     exposed = time.waterfall.owned("communication")

@@ -70,12 +70,23 @@ def test_a_chain_that_nobody_calls_a_pipeline_is_told_with_less_confidence() -> 
 @pytest.mark.parametrize("serves", [True, False])
 def test_a_server_and_its_worker_are_no_pipeline(serves: bool) -> None:
     ranks = served(1) if serves else gpipe((10.0, 10.0), 1)
-    # A stage has a backward pass, which these products stand for else.
-    for builder in ranks if not serves else ranks[1:]:
-        builder.op("autograd::engine::evaluate_function: MmBackward0", 200, 10)
-    for builder in ranks[1:] if serves else ():
-        builder.events = [event for event in builder.events if not event["name"].startswith("Optimizer.step")]
     for first in (0, 1):
         facts = [Facts(one.trace()) for one in ranks]
         result = run(facts[first], *(one for place, one in enumerate(facts) if place != first))
         assert result.state is (State.CANNOT_TELL if serves else State.FIRED), result.reason
+
+
+@pytest.mark.parametrize("on_device", [True, False])
+def test_the_stage_that_sets_the_pace_is_told_what_balancing_it_saves(on_device: bool) -> None:
+    traces = ranks(stage=2.0) if on_device else tuple(Facts(one.trace()) for one in gpipe((5.0, 30.0), 8))
+    facts = among(traces[1], traces[0], *traces[2:])
+    (result,) = run_rules(facts, (RULE,), grade(facts))
+    (finding,) = result.findings
+    assert facts.job is not None
+    assert facts.job.slow_stage is not None
+    saved = facts.job.slow_stage.waited_ns_per_step * facts.steps.count
+    claimed = finding.saving.kernel_ns if on_device else finding.saving.claims.total_ns
+    assert claimed == pytest.approx(saved, rel=0.02)
+    assert "in the mean" in finding.saving.basis
+    others = run(traces[0], *traces[1:]).findings[0]
+    assert "what this rank waits" in others.saving.basis
