@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.communication.passes import layers_ns
 from analyzer.facts.host.ops import OpTree
-from analyzer.facts.loops.find import LAYER
 from analyzer.facts.steps.find import Steps
 from analyzer.ranks.names import kind_of
 from analyzer.spans.labels import is_any, matching
@@ -48,7 +48,7 @@ def reduced_passes(trace: Trace, steps: Steps, tree: OpTree) -> int:
         steps: The steps.
         tree: Which op encloses which.
     """
-    ops, calls = trace.ops, trace.collectives
+    calls = trace.collectives
     nodes = tree.named(is_backward_node)
     reduces = matching(calls["name"], lambda name: name.startswith("c10d::") and kind_of(name) == "all_reduce")
     at, thread = (calls[name].to_numpy()[reduces] for name in ("start_ns", "thread"))
@@ -56,10 +56,9 @@ def reduced_passes(trace: Trace, steps: Steps, tree: OpTree) -> int:
     at = np.sort(at[np.append(nodes, False)[around] & steps.host_window.contains(at)])
     if not len(at):
         return 0
-    layers = np.sort(ops["start_ns"].to_numpy()[matching(ops["name"], LAYER.match) & ~tree.under(nodes)])
     updates = np.sort(trace.annotations["start_ns"].to_numpy()[is_any(trace.annotations["kind"], "optimizer_step")])
     update = np.searchsorted(updates, at) if len(updates) else steps.of_host(at)
-    reductions = pd.Series(1, index=at).groupby([update, np.searchsorted(layers, at)]).sum()
+    reductions = pd.Series(1, index=at).groupby([update, np.searchsorted(layers_ns(tree), at)]).sum()
     by_update = reductions.groupby(level=0).agg(["size", "min", "max"])
     # The recording may begin or end within an update's passes.
     whole = by_update.iloc[1:-1] if len(by_update) > 2 else by_update

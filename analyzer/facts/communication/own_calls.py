@@ -11,15 +11,18 @@ import msgspec
 import numpy as np
 
 from analyzer.facts.communication.collectives import Collectives, call_spans
+from analyzer.facts.communication.passes import layers_ns, nodes_ns
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.section import KernelFacts
-from analyzer.facts.loops.find import LAYER
 from analyzer.facts.steps.find import Steps
 from analyzer.ranks.names import kind_of
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import distinct_texts, is_any, matching
+from analyzer.spans.moments import last_before
+from analyzer.spans.open_spans import NONE
+from analyzer.spans.span_tree import innermost
 from traces.patterns import Pattern
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
@@ -92,7 +95,7 @@ def own_calls(
     own &= steps.host_window.contains(start)
     if not own.any():
         return _NONE
-    updating, behind = _in_updates(trace, start, thread), _behind_backward(trace, host, start)
+    updating, behind = _in_updates(trace, start, thread), _behind_backward(host, start)
 
     def exposed(rows: BoolArray) -> IntervalSet:
         spans = call_spans(device, steps, kernels, IntervalSet.of_rows(calls, rows))
@@ -126,21 +129,12 @@ def _in_nodes(host: HostFacts, thread: Int64Array, start: Int64Array) -> BoolArr
 def _in_updates(trace: Trace, start: Int64Array, thread: Int64Array) -> BoolArray:
     """Which calls begin inside a step of the optimizer on their thread, shape (calls,)."""
     ranges = trace.annotations
-    found = np.zeros(len(start), dtype=np.bool_)
-    for one in np.unique(thread).tolist():
-        mine = is_any(ranges["kind"], "optimizer_step") & (ranges["thread"].to_numpy() == one)
-        found |= (thread == one) & IntervalSet.of_rows(ranges, mine).contains(start)
+    updates = ranges[is_any(ranges["kind"], "optimizer_step")]
+    found: BoolArray = innermost(updates, thread, start) != NONE
     return found
 
 
-def _behind_backward(trace: Trace, host: HostFacts, start: Int64Array) -> BoolArray:
+def _behind_backward(host: HostFacts, start: Int64Array) -> BoolArray:
     """Which calls have a node of the backward pass before them, and no layer of a forward pass since; shape (calls,)."""
-    ops = trace.ops
-    nodes = matching(ops["name"], is_backward_node)
-    layers = matching(ops["name"], LAYER.match) & ~host.ops.under(nodes)
-    before = np.append(np.iinfo(np.int64).min, np.sort(ops["start_ns"].to_numpy()[nodes]))
-    forward = np.append(np.iinfo(np.int64).min, np.sort(ops["start_ns"].to_numpy()[layers]))
-    node = before[np.searchsorted(before, start) - 1]
-    layer = forward[np.searchsorted(forward, start) - 1]
-    found: BoolArray = node > layer
+    found: BoolArray = last_before(nodes_ns(host.ops), start) > last_before(layers_ns(host.ops), start)
     return found

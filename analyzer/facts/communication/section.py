@@ -91,7 +91,7 @@ class CommunicationFacts(Section):
     @fact
     def behind_updates_ratio(self) -> float:
         """Share of the collectives that come behind an update and before the next backward pass."""
-        return behind_updates_ratio(self.trace, self.collectives.calls)
+        return behind_updates_ratio(self.trace, self._host.ops, self.collectives.calls)
 
     @fact
     def served_part(self) -> Part | None:

@@ -19,6 +19,7 @@ from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
+from analyzer.spans.stretches import stretches
 
 _LOOKUP = "aten::embedding"
 _PRODUCTS = ("aten::linear", "aten::matmul", "aten::addmm", "aten::mm")
@@ -191,8 +192,7 @@ def _of_one_table(read: list[tuple[int, int, int]], lookups: int, products: _Pro
 
 def _runs(grown: BoolArray) -> Iterator[tuple[int, int]]:
     """First and last lookup of each row of lookups long enough, of which each has one token more than the one before."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], grown, [False])).astype(np.int8)))
-    for first, last in edges.reshape(-1, 2).tolist():
+    for first, last in zip(*(edges.tolist() for edges in stretches(grown)), strict=True):
         if last - first >= _FEWEST_RUNS:
             yield first, last
 

@@ -9,20 +9,20 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from analyzer.facts.host.ops import OpTree
 from analyzer.facts.host.outermost import Outermost
-from analyzer.facts.host.state_taken import MIN_TENSORS, trained_tensors
+from analyzer.facts.host.state_taken import MIN_TENSORS
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
 from analyzer.spans.pauses import long_pauses
+from analyzer.spans.stretches import stretches
 from traces.patterns import Pattern
 from traces.trace import Trace
 
 _CLONES, _COPIES, _SETS = "aten::clone", "aten::copy_", "aten::set_"
 # What makes a tensor, or takes one, and computes nothing.
-_AROUND = frozenset(
+AROUND_COPIES = frozenset(
     {_CLONES, _COPIES, _SETS, "aten::detach", "aten::alias", "aten::empty", "aten::empty_like", "aten::new_empty"}
 )
 _DEEP = Pattern(r"(?:.*[/\\])?copy\.py\(\d+\): deepcopy$")
@@ -44,30 +44,26 @@ class CopiedRows(msgspec.Struct, frozen=True):
     deep: bool = False
 
 
-def copied_rows(trace: Trace, ops: OpTree, steps: Steps, spans: Outermost, main: int | None) -> CopiedRows:
+def copied_rows(trace: Trace, least: int, steps: Steps, spans: Outermost, main: int | None) -> CopiedRows:
     """Finds the rows with at least as many copies as tensors receive a gradient.
 
     Args:
         trace: The trace.
-        ops: Which op encloses which.
+        least: How many tensors receive a gradient, from `trained_tensors`.
         steps: The steps.
         spans: What the training thread does.
         main: Row in `trace.threads` of the training thread.
     """
-    if main is None or not {_CLONES, _SETS} & set(spans.names):
-        return CopiedRows()
-    least = trained_tensors(ops, steps, spans)
-    if least < MIN_TENSORS:
+    if main is None or least < MIN_TENSORS or not {_CLONES, _SETS} & set(spans.names):
         return CopiedRows()
     around, clones, copies, sets = (
         np.array([name in names for name in spans.names], dtype=bool)[spans.code]
-        for names in (_AROUND, {_CLONES}, {_COPIES}, {_SETS})
+        for names in (AROUND_COPIES, {_CLONES}, {_COPIES}, {_SETS})
     )
     clones &= ~_recorded(trace, spans, main)
     of_storage = copies & np.append(False, sets[:-1])
     made = np.concatenate([[0], np.cumsum(clones | of_storage)])
-    edges = np.diff(around.astype(np.int8), prepend=0, append=0)
-    first, end = np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)
+    first, end = stretches(around)
     mine = made[end] - made[first] >= least
     mine &= steps.host_window.contains(spans.start_ns[first])
     first, end = first[mine], end[mine]

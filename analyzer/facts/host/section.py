@@ -16,7 +16,7 @@ from analyzer.facts.host.own_ranges import range_around
 from analyzer.facts.host.profiler_calls import profiler_calls
 from analyzer.facts.host.restarts import Restarts, restart_seen, restarts, seed_drawn_between
 from analyzer.facts.host.stacks import Stacks
-from analyzer.facts.host.state_taken import behind_state
+from analyzer.facts.host.state_taken import behind_state, trained_tensors
 from analyzer.facts.host.threads import HostActivity, main_thread
 from analyzer.facts.host.tree import HostTree, host_tree
 from analyzer.facts.isolation import attempt, fact, passing
@@ -79,14 +79,19 @@ class HostFacts(Section):
         return outermost(self.trace, self.main_thread)
 
     @fact
+    def trained_tensors(self) -> int:
+        """How many tensors receive a gradient in one backward pass; 0 where it does not show."""
+        return trained_tensors(self.ops, self._steps, self.outermost)
+
+    @fact
     def behind_state(self) -> IntervalSet:
         """What follows where the state of a model was taken, and before anything else is called: as writing it to a file does."""
-        return behind_state(self.ops, self._steps, self.outermost)
+        return behind_state(self.trained_tensors, self._steps, self.outermost)
 
     @fact
     def copied_rows(self) -> CopiedRows:
         """As many tensors as receive a gradient, copied into new ones in a row."""
-        return copied_rows(self.trace, self.ops, self._steps, self.outermost, self.main_thread)
+        return copied_rows(self.trace, self.trained_tensors, self._steps, self.outermost, self.main_thread)
 
     @fact
     def output(self) -> Output:

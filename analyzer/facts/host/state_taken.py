@@ -13,6 +13,7 @@ from analyzer.facts.host.outermost import Outermost
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
+from analyzer.spans.stretches import stretches
 from traces.reader.names.vocabulary import accumulates_gradient, is_backward_node
 
 # What takes a tensor, or makes an array of it, and computes nothing (`Tensor.numpy` resolves the lazy bits first).
@@ -41,20 +42,18 @@ def trained_tensors(ops: OpTree, steps: Steps, spans: Outermost) -> int:
     return int(np.unique(passes, return_counts=True)[1].max())
 
 
-def behind_state(ops: OpTree, steps: Steps, spans: Outermost) -> IntervalSet:
+def behind_state(least: int, steps: Steps, spans: Outermost) -> IntervalSet:
     """From the last tensor of a state to what comes next on the thread, whatever that is.
 
     Args:
-        ops: All ops.
+        least: How many tensors receive a gradient, from `trained_tensors`.
         steps: The steps.
         spans: What the training thread does.
     """
-    least = trained_tensors(ops, steps, spans) if _DETACHES in spans.names else 0
-    if least < MIN_TENSORS:
+    if least < MIN_TENSORS or _DETACHES not in spans.names:
         return EMPTY
     takes = np.array([name in _TAKES for name in spans.names], dtype=bool)[spans.code]
-    edges = np.diff(takes.astype(np.int8), prepend=0, append=0)
-    first, end = np.flatnonzero(edges > 0), np.flatnonzero(edges < 0)
+    first, end = stretches(takes)
     detached = np.concatenate([[0], np.cumsum(spans.code == spans.names.index(_DETACHES))])
     # Of what the recording ends with nobody knows what comes next.
     whole = (detached[end] - detached[first] >= least) & (end < len(spans))

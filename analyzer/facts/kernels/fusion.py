@@ -15,6 +15,7 @@ from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.columns import present
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
 from analyzer.spans.open_spans import NONE
+from analyzer.spans.stretches import stretches
 from traces.patterns import Pattern
 from traces.trace import Trace
 
@@ -139,5 +140,5 @@ def _shortest(joined: BoolArray, dur_ns: Int64Array) -> Int64Array:
 
 def _longest_run(flags: BoolArray) -> int:
     """Length of the longest run of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
-    return int((edges[1::2] - edges[::2]).max()) if len(edges) else 0
+    first, end = stretches(flags)
+    return int((end - first).max(initial=0))

@@ -21,6 +21,7 @@ from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 from analyzer.spans.columns import present
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
+from analyzer.spans.moments import last_before
 from analyzer.spans.open_spans import NONE
 from traces.patterns import Pattern
 from traces.reader.names.vocabulary import is_backward_node
@@ -149,10 +150,8 @@ class _Looking:
 
     def _forward(self, optimizing: Optimizing) -> BoolArray:
         """Ops between an update and the next gradient that autograd records and that fill nothing; shape (ops,)."""
-        behind = np.searchsorted(np.sort(self.end[self.made]), self.start, side="right")
-        last = np.append(np.iinfo(np.int64).min, np.sort(self.end[self.made]))[behind]
-        ends = np.sort(optimizing.spans["end_ns"].to_numpy())
-        updated = np.append(np.iinfo(np.int64).min, ends)[np.searchsorted(ends, self.start, side="right")]
+        last = last_before(np.sort(self.end[self.made]), self.start, "right")
+        updated = last_before(np.sort(optimizing.spans["end_ns"].to_numpy()), self.start, "right")
         recorded = present(self.ops["sequence"]) & ~is_any(self.ops["name"], *_ZEROED)
         forward: BoolArray = recorded & (updated >= last) & ~self.tree.named(is_backward_node) & ~self.updating
         return forward

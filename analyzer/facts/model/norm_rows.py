@@ -15,6 +15,7 @@ from analyzer.facts.model.optimizer_spans import OptimizerSpans
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
+from analyzer.spans.moments import last_before
 from analyzer.spans.pauses import long_pauses
 from traces.patterns import Pattern
 from traces.reader.names.vocabulary import is_backward_node
@@ -88,10 +89,10 @@ def _told_apart(measure: OptimizerSpans, time: IntervalSet, top: Int64Array, row
     """
     nodes = matching(measure.trace.ops["name"], is_backward_node)
     at, updates = measure.start[rows], np.sort(measure.start[measure.innermost_steps])
-    back = _since(np.sort(measure.trace.ops["start_ns"].to_numpy()[nodes]), at)
+    back = last_before(np.sort(measure.trace.ops["start_ns"].to_numpy()[nodes]), at)
     recorded = _recorded(measure, top, rows)
     # A backward pass that is recorded itself, for second derivatives, gives gradients that autograd goes on to record.
-    others = recorded & (_since(updates, at) > back)
+    others = recorded & (last_before(updates, at) > back)
     if recorded.any() and not _numbered_in_nodes(measure, nodes):
         others = recorded
     others |= _none_yet(measure, at, back)
@@ -109,13 +110,6 @@ def _told_apart(measure: OptimizerSpans, time: IntervalSet, top: Int64Array, row
 
 def _nearly_all(found: BoolArray) -> bool:
     return bool(np.count_nonzero(found) >= _NEARLY_ALL * len(found))
-
-
-def _since(moments: Int64Array, at: Int64Array) -> Int64Array:
-    """For each time the last of the moments before it; the least number where there is none."""
-    ordered = np.concatenate([[np.iinfo(np.int64).min], moments])
-    found: Int64Array = ordered[np.searchsorted(moments, at, side="left")]
-    return found
 
 
 def _sequences(measure: OptimizerSpans, rows: Int64Array) -> Int64Array:
@@ -165,7 +159,7 @@ def _none_yet(measure: OptimizerSpans, at: Int64Array, back: Int64Array) -> Bool
     zeroed = np.sort(measure.start[measure.range_of("zero_grad")])
     if np.count_nonzero(measure.innermost_steps) > measure.steps.count:
         return np.zeros(len(at), dtype=bool)
-    found: BoolArray = _since(zeroed, at) > back
+    found: BoolArray = last_before(zeroed, at) > back
     return found
 
 

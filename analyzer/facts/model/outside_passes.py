@@ -13,6 +13,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.stretches import stretches
 from traces.reader.names.vocabulary import is_backward_node
 
 
@@ -54,8 +55,8 @@ def _backward_passes(
     nodes = np.flatnonzero(node)
     back = np.zeros(len(roots), dtype=bool)
     back[np.searchsorted(start[roots], start[nodes], side="right") - 1] = True
-    begin = start[roots[back & ~np.append(False, back[:-1])]]
-    behind = end[roots[back & ~np.append(back[1:], False)]]
+    first, after = stretches(back)
+    begin, behind = start[roots[first]], end[roots[after - 1]]
     lowest = np.full(len(begin), np.iinfo(np.int64).max)
     nodes = nodes[number[nodes] >= 0]
     np.minimum.at(lowest, np.searchsorted(begin, start[nodes], side="right") - 1, number[nodes])
