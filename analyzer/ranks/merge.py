@@ -55,6 +55,7 @@ class Measured(msgspec.Struct, frozen=True):
     faithful: bool
     turns: str | None
     without_peers_ns: float
+    why_none: str | None
 
 
 # Played again as it was recorded, the job takes as long as it did; where it does not, what is played is another job.
@@ -117,7 +118,7 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
         what_if = worth(played, at_most=at_most)
     return Measured(
         rows, matched, clocks, found, pipe, late, moved, unlike_ns, lacked, step_ns, what_if, seen, faithful, turns,
-        without_peers_ns,
+        without_peers_ns, None if len(matched) else why_unmatched(rows),
     )  # fmt: skip
 
 
@@ -173,7 +174,7 @@ def _document(roll: Roll, measured: Measured, name: str) -> Job:
             matched=len(matched.rows),
             alone=matched.alone,
             contradicting=matched.contradicting,
-            why_none=None if len(matched) else why_unmatched(rows),
+            why_none=measured.why_none,
         ),
         failed=roll.failed,
     )
@@ -182,7 +183,7 @@ def _document(roll: Roll, measured: Measured, name: str) -> Job:
 def _grounds(measured: Measured) -> Grounds:
     return Grounds(
         matched=len(measured.matched),
-        why_none=None if len(measured.matched) else why_unmatched(measured.table),
+        why_none=measured.why_none,
         judged=measured.judged,
         error_ns=measured.clocks.error_ns or 0,
         faithful=measured.faithful,

@@ -213,7 +213,7 @@ def _summed(part: str | None) -> tuple[Advice, ...]:
 def _joined(facts: Facts) -> tuple[Advice, ...]:
     """Send many at once, where shapes do not say how large each is (CO005 knows where they do)."""
     found = facts.communication.collectives
-    each = len(found.calls) / max(facts.steps.count, 1)
+    each = facts.steps.per_step(len(found.calls))
     if found.sizes_known or each < MANY_CALLS:
         return ()
     return (

@@ -8,9 +8,8 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice
 from analyzer.units import share, size
 from rules.changes import memory_limits_the_batch
-from rules.communication.kinds import MANY_CALLS, SMALL_BYTES
+from rules.communication.kinds import BUCKET_BYTES, MANY_CALLS, SMALL_BYTES
 
-_DEFAULT_BYTES = 25 << 20
 _NARROWER = Advice(
     "python",
     "from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook\n"
@@ -76,14 +75,14 @@ def _larger_buckets(facts: Facts) -> tuple[Advice, ...]:
     if not passes:
         return ()
     buckets = found.bucket_sizes
-    each, median = buckets.calls / max(facts.steps.count, 1) / passes, buckets.median_bytes
+    each, median = facts.steps.per_step(buckets.calls) / passes, buckets.median_bytes
     if each < MANY_CALLS or (median is not None and median >= SMALL_BYTES):
         return ()
     many = f"{each:.0f} reductions in each backward pass"
     note = (
         f"{many}, the median of {size(median)}: every one costs its start. Buckets of the default 25 MiB are few."
         if median is not None
-        else f"{many}: with buckets of the default 25 MiB a model of {size(each * _DEFAULT_BYTES)} of gradients has so many. "
+        else f"{many}: with buckets of the default 25 MiB a model of {size(each * BUCKET_BYTES)} of gradients has so many. "
         "Where yours is smaller, its buckets are: every one costs its start."
     )
     return (

@@ -10,6 +10,8 @@ from analyzer.units import duration
 WORTH_ADVICE = 0.05
 # As CO005 has it: so many collectives a step are many, and one of fewer bytes is small.
 MANY_CALLS, SMALL_BYTES = 20, 1 << 20
+# DDP's buckets where the program says nothing; the first has 1 MiB.
+BUCKET_BYTES = 25 << 20
 # Compute hides less than this of the collectives where streams take turns.
 _HARDLY_HIDDEN = 0.1
 
@@ -59,7 +61,7 @@ _QUEUES = Advice(
 def of_kind(facts: Facts) -> tuple[Advice, ...]:
     """What helps where most of the exposed time is no sum of gradients; empty where it may be one."""
     found = facts.communication.collectives
-    if 2 * facts.communication.own_calls.total_ns >= found.exposed.total_ns > 0:
+    if mostly_own_calls(facts):
         return of_own_calls(facts)
     kind = found.main_kind or ""
     if "barrier" in kind:
@@ -67,6 +69,11 @@ def of_kind(facts: Facts) -> tuple[Advice, ...]:
     if found.data_parallel and "gather" in kind:
         return (_GATHERED,)
     return ()
+
+
+def mostly_own_calls(facts: Facts) -> bool:
+    """Whether half of the exposed time or more is what a program with DDP sends beside the gradients."""
+    return 2 * facts.communication.own_calls.total_ns >= facts.communication.collectives.exposed.total_ns > 0
 
 
 def of_own_calls(facts: Facts) -> tuple[Advice, ...]:

@@ -110,7 +110,7 @@ def larger_units(facts: Facts) -> tuple[Advice, ...]:
 def _larger_first(facts: Facts) -> tuple[Advice, ...]:
     """Whole blocks, where units are small; where shapes do not say so, where several layers of a block are units."""
     found, units = facts.communication.collectives, facts.communication.units
-    calls = len(found.calls) / max(facts.steps.count, 1)
+    calls = facts.steps.per_step(len(found.calls))
     if not found.fsdp or calls < MANY_CALLS:
         return ()
     if found.sizes_known:

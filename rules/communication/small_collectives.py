@@ -70,9 +70,7 @@ from analyzer.finding import (
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import size
 from rules.communication import sharded
-from rules.communication.kinds import of_own_calls
-
-_BUCKET_BYTES = 25 << 20
+from rules.communication.kinds import BUCKET_BYTES, MANY_CALLS, SMALL_BYTES, mostly_own_calls, of_own_calls
 
 META = RuleMeta(
     code="CO005",
@@ -83,12 +81,12 @@ META = RuleMeta(
     thresholds=(
         Threshold(
             "min_calls",
-            20,
+            MANY_CALLS,
             "count",
             "rules.md CO005: DDP sends a handful of buckets; 404 a step were measured without it",
         ),
         Threshold(
-            "max_median_bytes", 1 << 20, "bytes", "below 1 MiB starting a collective takes longer than its transfer"
+            "max_median_bytes", SMALL_BYTES, "bytes", "below 1 MiB starting a collective takes longer than its transfer"
         ),
     ),
     references=("https://docs.pytorch.org/docs/stable/notes/ddp.html",),
@@ -113,7 +111,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             "activations are exchanged, each collective needs the one before: none can wait to be sent with others"
         )
         return
-    per_step = len(calls) / max(facts.steps.count, 1)
+    per_step = facts.steps.per_step(len(calls))
     if per_step < limits["min_calls"]:
         yield clear(f"{per_step:.0f} collectives a step, below {limits['min_calls']:.0f}")
         return
@@ -125,7 +123,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(f"the median of {per_step:.0f} collectives a step is {size(median)}")
         return
     small, small_bytes = found.smaller_than(limits["max_median_bytes"])
-    buckets = math.ceil(small_bytes / max(facts.steps.count, 1) / _BUCKET_BYTES)
+    buckets = math.ceil(small_bytes / max(facts.steps.count, 1) / BUCKET_BYTES)
     kept = min(1.0, buckets * max(facts.steps.count, 1) / len(small))
     spans = facts.communication.spans_of(small)
     yield Finding(
@@ -177,7 +175,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         "For collectives of your own: send once, then split.",
     )
     found = facts.communication.collectives
-    if found.data_parallel and 2 * facts.communication.own_calls.total_ns >= found.exposed.total_ns > 0:
+    if mostly_own_calls(facts):
         return of_own_calls(facts)
     if _of_few_numbers(facts):
         return (_NUMBERS_TOGETHER, _SCALES) if found.fsdp else (_NUMBERS_TOGETHER,)

@@ -59,6 +59,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
+from rules.idle.pausing import NEEDS_GLOO
 from rules.place import line_of, location, named
 from rules.purpose import by_purpose
 from traces.trace import Capability
@@ -75,8 +76,7 @@ _ADVICE = {
     "checkpoint": Advice(
         "python",
         "torch.distributed.checkpoint.async_save(state, checkpoint_id=path)",
-        "Less often, or from another thread; its copy takes memory, and the steps beside it may be slower. It refuses a process "
-        'group of NCCL alone: `init_process_group("cpu:gloo,cuda:nccl")`.',
+        f"Less often, or from another thread; its copy takes memory, and the steps beside it may be slower. {NEEDS_GLOO}",
     ),
 }
 

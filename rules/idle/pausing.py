@@ -12,13 +12,14 @@ SAVE_SELDOM = Advice(
     "-    save(model, step)\n+    if step % 1000 == 0:\n+        save(model, step)",
     "Save less often: every N steps or minutes, as much as you can afford to lose.",
 )
+# Of `async_save` (torch/distributed/checkpoint/state_dict_saver.py).
+NEEDS_GLOO = 'It refuses a process group of NCCL alone: `init_process_group("cpu:gloo,cuda:nccl")`.'
 SAVE_BESIDE = Advice(
     "python",
     'torch.distributed.checkpoint.async_save(state, checkpoint_id="checkpoint")',
     "Copies the state and writes it beside training. The steps after it share cores, memory and disk with the writing and may get "
     "slower: compare whole runs, not the step that saves. Wait for the last one (`.result()` of what it returns) before the next. "
-    'It refuses a process group of NCCL alone: `init_process_group("cpu:gloo,cuda:nccl")`. Read it back with '
-    "`torch.distributed.checkpoint.load`.",
+    f"{NEEDS_GLOO} Read it back with `torch.distributed.checkpoint.load`.",
 )
 EVALUATE_SELDOM = Advice(
     "text", "Validate less often, or on fewer batches.", "Or in a second process on the last checkpoint."
