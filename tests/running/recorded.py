@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -71,8 +69,3 @@ def told_of(path: Path) -> Recorded:
 @cache
 def _read(path: Path) -> Trace:
     return read(path)
-
-
-def keeps_events(profile: Callable[..., object]) -> dict[str, bool]:
-    """What keeps torch's profiler from warning that it forgets the events of earlier cycles; old versions have no such argument."""
-    return {"acc_events": True} if "acc_events" in inspect.signature(profile).parameters else {}

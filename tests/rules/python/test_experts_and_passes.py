@@ -17,8 +17,7 @@ from programs.passes import of_history, sample_by_sample
 from rules.python.python_overhead import RULE as PYTHON
 from rules.python.repeated_small_ops import RULE
 from running.one_rule import judged, run
-from running.recorded import keeps_events
-from traces.reader.read import read
+from running.recording import recorded_steps
 
 if TYPE_CHECKING:
     import torch
@@ -198,23 +197,18 @@ def test_their_time_is_nobody_elses() -> None:
     assert run(PYTHON, experts()).state is State.CLEAR
 
 
-def record(path: Path, model: torch.nn.Module, step: Callable[[], None]) -> Facts:
-    """Four training steps, of which the last three are recorded."""
+def record(path: Path, model: torch.nn.Module, passes: Callable[[], None]) -> Facts:
+    """Training steps."""
     import torch
 
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
-    with torch.profiler.profile(
-        activities=[torch.profiler.ProfilerActivity.CPU],
-        schedule=torch.profiler.schedule(wait=0, warmup=1, active=3),
-        on_trace_ready=lambda profile: profile.export_chrome_trace(str(path)),
-        **keeps_events(torch.profiler.profile),
-    ) as profile:
-        for _ in range(4):
-            optimizer.zero_grad()
-            step()
-            optimizer.step()
-            profile.step()
-    return Facts(read(path))
+
+    def step() -> None:
+        optimizer.zero_grad()
+        passes()
+        optimizer.step()
+
+    return recorded_steps(path, step)
 
 
 def titles(facts: Facts) -> list[str | None]:

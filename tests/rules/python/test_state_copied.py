@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from analyzer.facts.host.copied_rows import CopiedRows
 from analyzer.finding import Confidence, Severity, State
 from building.builders import MAIN, TraceBuilder
 from rules.python.python_overhead import RULE as PYTHON
 from rules.python.repeated_small_ops import RULE as LOOPS
 from rules.python.state_copied import RULE
 from running.one_rule import judged, run
-from running.recorded import keeps_events
+from running.recording import recorded_steps
 
 STEP = 10_000
 CLONES = ("aten::clone", "aten::detach")
@@ -162,28 +163,20 @@ def test_a_list_of_fewer_tensors_than_weights_is_copied_into_tensors_that_are_th
     assert ["_foreach_copy_" in advice.code for advice in found.fix] == [True]
 
 
-def record(path: Path, keep: Callable[[Any], None]) -> TraceBuilder | Any:
-    """Four training steps, each followed by what is done with the model, of which the last three are recorded."""
+def record(path: Path, keep: Callable[[Any], None]) -> CopiedRows:
+    """Training steps, each followed by what is done with the model."""
     import torch
 
     model = torch.nn.Sequential(*[torch.nn.Linear(16, 16) for _ in range(3)])
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
-    with torch.profiler.profile(
-        activities=[torch.profiler.ProfilerActivity.CPU],
-        schedule=torch.profiler.schedule(wait=0, warmup=1, active=3),
-        on_trace_ready=lambda profile: profile.export_chrome_trace(str(path)),
-        **keeps_events(torch.profiler.profile),
-    ) as profile:
-        for _ in range(4):
-            optimizer.zero_grad()
-            model(torch.randn(4, 16)).sum().backward()
-            optimizer.step()
-            keep(model)
-            profile.step()
-    from analyzer.facts import Facts
-    from traces.reader.read import read
 
-    return Facts(read(path)).host.copied_rows
+    def step() -> None:
+        optimizer.zero_grad()
+        model(torch.randn(4, 16)).sum().backward()
+        optimizer.step()
+        keep(model)
+
+    return recorded_steps(path, step).host.copied_rows
 
 
 def test_recorded_here_copies_are_known_by_their_ops(tmp_path: Path) -> None:

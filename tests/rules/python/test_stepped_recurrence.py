@@ -19,8 +19,7 @@ from rules.python.python_overhead import RULE as PYTHON
 from rules.python.repeated_small_ops import RULE as SMALL
 from rules.python.stepped_recurrence import RULE
 from running.one_rule import judged, run
-from running.recorded import keeps_events
-from traces.reader.read import read
+from running.recording import recorded_steps
 
 if TYPE_CHECKING:
     import torch
@@ -208,24 +207,19 @@ def whole(layer: torch.nn.Module, inputs: torch.Tensor) -> torch.Tensor:
     return output
 
 
-def record(path: Path, model: torch.nn.Module, forward: Callable[..., torch.Tensor]) -> Path:
-    """Four training steps over 16 elements, of which the last three are recorded."""
+def record(path: Path, model: torch.nn.Module, forward: Callable[..., torch.Tensor]) -> Facts:
+    """Training steps over 16 elements."""
     import torch
 
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
     inputs = torch.randn(16, 4, 8)
-    with torch.profiler.profile(
-        activities=[torch.profiler.ProfilerActivity.CPU],
-        schedule=torch.profiler.schedule(wait=0, warmup=1, active=3),
-        on_trace_ready=lambda profile: profile.export_chrome_trace(str(path)),
-        **keeps_events(torch.profiler.profile),
-    ) as profile:
-        for _ in range(4):
-            optimizer.zero_grad()
-            forward(model, inputs).square().mean().backward()
-            optimizer.step()
-            profile.step()
-    return path
+
+    def step() -> None:
+        optimizer.zero_grad()
+        forward(model, inputs).square().mean().backward()
+        optimizer.step()
+
+    return recorded_steps(path, step)
 
 
 @pytest.mark.slow
@@ -233,8 +227,8 @@ def record(path: Path, model: torch.nn.Module, forward: Callable[..., torch.Tens
 def test_recorded_here_the_cell_is_named_and_the_layer_is_quiet(kind: str, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     cell, layer = getattr(torch.nn, f"{kind}Cell")(8, 8), getattr(torch.nn, kind)(8, 8)
-    slow = Facts(read(record(tmp_path / "cell.json", cell, stepped)))
-    fast = Facts(read(record(tmp_path / "layer.json", layer, whole)))
+    slow = record(tmp_path / "cell.json", cell, stepped)
+    fast = record(tmp_path / "layer.json", layer, whole)
     (found,) = recurrences(slow.trace, slow.device, slow.time, slow.loops.found, slow.kernels)
     # The first turn of each step also makes its state, so that it is not one of the repetitions.
     assert (found.cell, found.loop.repeats) == (kind, 3 * 15)
