@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -24,6 +24,7 @@ from traces.patterns import Pattern
 __all__ = ["Project", "cleaner", "mapped", "redact", "renamed"]
 
 Time = TypeVar("Time", int, float)
+Kept = TypeVar("Kept")
 
 # torch's tensorboard_trace_handler names its files `<host>_<pid>.<time>.pt.trace.json`.
 _HANDLER_NAME = Pattern(r"(?<![\w.-])[\w.-]+_(\d+\.\d+\.pt\.trace\.json)")
@@ -50,8 +51,7 @@ def redact(analysis: Analysis, project: Project) -> Analysis:
     """
     project = project.with_root(_common_folder(analysis))
     text = cleaner(project)
-    document = mapped(msgspec.to_builtins(analysis), text, lambda path: text(_whole_path(path, project)))
-    return msgspec.convert(document, Analysis)
+    return mapped(analysis, text, lambda path: text(_whole_path(path, project)))
 
 
 def cleaner(project: Project) -> Callable[[str], str]:
@@ -64,19 +64,37 @@ def cleaner(project: Project) -> Callable[[str], str]:
     return cache(lambda value: value if value in _CITED else in_any(value, plain))
 
 
-def mapped(value: Any, text: Callable[[str], str], path: Callable[[str], str], key: str = "") -> Any:
-    """The value with every string replaced; what stands under `file` is a path as a whole, blanks and all."""
+def mapped(value: Kept, text: Callable[[str], str], path: Callable[[str], str]) -> Kept:
+    """The document, or a part of one, with every string replaced.
+
+    Args:
+        value: Structs, mappings, lists and tuples of strings and numbers.
+        text: Makes one string fit to be shown.
+        path: The same for what stands under `file`, which is a path as a whole, blanks and all.
+
+    Raises:
+        TypeError: It holds anything else, of which nobody knows whether strings are in it.
+    """
+    return cast("Kept", _mapped(value, text, path, ""))
+
+
+def _mapped(value: object, text: Callable[[str], str], path: Callable[[str], str], key: str) -> object:
     if isinstance(value, str):
         if (own := _OWN_KEYS.get(key)) is not None and own.fullmatch(value):
             return value
         return path(value) if key == "file" else text(value)
+    if value is None or isinstance(value, int | float):
+        return value
+    if isinstance(value, msgspec.Struct):
+        fields = {name: _mapped(getattr(value, name), text, path, name) for name in value.__struct_fields__}
+        return type(value)(**fields)
     if isinstance(value, dict):
         if key in _NAMES_KEYS:
             return renamed(value, text)
-        return {name: mapped(item, text, path, name) for name, item in value.items()}
+        return {name: _mapped(item, text, path, name) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [mapped(item, text, path, key) for item in value]
-    return value
+        return type(value)(_mapped(item, text, path, key) for item in value)
+    raise TypeError(f"no part of a document: {type(value).__name__} under {key!r}")
 
 
 def renamed(times: Mapping[str, Time], text: Callable[[str], str]) -> dict[str, Time]:

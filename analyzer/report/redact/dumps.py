@@ -5,7 +5,7 @@ from __future__ import annotations
 from analyzer.report.redact.secret_words import (
     BEFORE,
     BRACKETS,
-    IN_SECRET_WORD,
+    IN_LONGER_WORD,
     IN_VARIABLE,
     QUOTES,
     SECRET_BUT_TOKEN,
@@ -20,7 +20,8 @@ _WHO = (
     r"(?:(?:[A-Z0-9]+_)*(?:USER|USERNAME|USER_NAME|LOGNAME|HOST|HOSTNAME|HOST_NAME|NODENAME|NODELIST|ADDR|ADDRESS|ACCOUNT)"
     r"|HOME|USERPROFILE|PWD|SSH_\w+)"
 )
-_IN_WHO = ("user", "name", "host", "node", "addr", "account", "home", "pwd", "ssh_")
+_IN_WHO = ("user", "logname", "host", "node", "addr", "account", "home", "pwd", "ssh_")
+_IN_WHO_SET = ("user=", "name=", "host=", "list=", "addr=", "address=", "account=", "home=", "profile=", "pwd=", "ssh_")
 _NOBODY = r"(?![\"']?(?:localhost|127\.0\.0\.1|0\.0\.0\.0)\b)"
 # Each keeps its first group.
 DUMPED = (
@@ -29,15 +30,15 @@ DUMPED = (
         rf"(?i)(\b(?:name|key|variable)(?:{_QUOTE})?\s*[:=]\s*(?:{_QUOTE})?[\w.-]{{0,64}}(?:{SECRET_WORD}|[_-](?:key|pass|auth))(?:{_QUOTE})?"
         rf"\s*[,;]?\s*(?:{_QUOTE})?\bvalue(?:{_QUOTE})?\s*[:=]\s*){VALUE}",
         ("value",),
-        (*IN_SECRET_WORD, "auth"),
+        IN_LONGER_WORD,
     ),
     Sought(
         rf"(?i)(\[\s*{_QUOTE}(?:{BEFORE}{SECRET_BUT_TOKEN}|[\w-]+[_-](?:token|key|pass|auth)){_QUOTE}\s*\]\s*=(?!=)\s*){VALUE}",
         ("=",),
         QUOTES,
-        (*IN_SECRET_WORD, "auth"),
+        IN_LONGER_WORD,
     ),
-    Sought(rf"(?<!\w)({_WHO}=){_NOBODY}(?:\[redacted\]|\w*{BRACKETS}|{VALUE})", ("=",), _IN_WHO),
+    Sought(rf"(?<!\w)({_WHO}=){_NOBODY}(?:\[redacted\]|\w*{BRACKETS}|{VALUE})", _IN_WHO_SET, ("=",)),
     Sought(rf"({_QUOTE}{_WHO}{_QUOTE}\s*[:,]\s*)(?:{_QUOTE})?{_NOBODY}{VALUE}", QUOTES, _IN_WHO),
     # Settings of a program, which has no other names that end so.
     Sought(

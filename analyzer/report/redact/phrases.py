@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from analyzer.report.redact.secret_words import (
     BEFORE,
+    IN_LONGER_VARIABLE,
     IN_SECRET_BUT_TOKEN,
     IN_SECRET_WORD,
-    IN_VARIABLE,
     QUOTES,
     SECRET_BUT_TOKEN,
     VALUE,
@@ -57,7 +57,7 @@ TOLD = (
     # Pairs without quotes: of an environment, and in brackets that are no call's.
     Sought(
         r"(?<!\w)([A-Z0-9_]+_(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?)\s*(?:,|[-=]>|→)\s*)(?!value\b)[^\s'\",()\[\]{}]+",
-        IN_VARIABLE,
+        IN_LONGER_VARIABLE,
     ),
     Sought(
         rf"(?i)((?<![\w>])[(\[{{]\s*{SECRET_BUT_TOKEN}\s*,\s*)[^\s'\",()\[\]{{}}]+(?=\s*[)\]}}])",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from analyzer.compare.snapshot import Snapshot
 from analyzer.report.redact import Project, cleaner, mapped
 
@@ -18,4 +16,4 @@ def redact_runs(runs: Sequence[Snapshot], project: Project) -> list[Snapshot]:
         project: Where the user's own code lies and what must not be told of this machine.
     """
     text = cleaner(project)
-    return [msgspec.convert(mapped(msgspec.to_builtins(run), text, text), Snapshot) for run in runs]
+    return [mapped(run, text, text) for run in runs]

@@ -11,6 +11,8 @@ from analyzer.report.redact.random_words import without_random
 from analyzer.report.redact.secret_words import (
     BEFORE,
     BRACKETS,
+    IN_LONGER_VARIABLE,
+    IN_LONGER_WORD,
     IN_SECRET_BUT_TOKEN,
     IN_SECRET_WORD,
     IN_VARIABLE,
@@ -35,7 +37,7 @@ _NAMED = (
         rf"(?:{BRACKETS}|"
         r"\\{0,4}\"(?:[^\"\\]|\\[^\"])*\\{0,4}\"|\\{0,4}'(?:[^'\\]|\\[^'])*\\{0,4}'|[^\s,;}\])]+)",
         QUOTES,
-        (*IN_SECRET_WORD, "auth", "login", "user", "name", "mail"),
+        (*IN_SECRET_WORD, "pass", "auth", "login", "user", "name", "mail"),
         ("=", ":"),
     ),
     # A bar ends the line in YAML: the value stands on the next.
@@ -58,7 +60,7 @@ _NAMED = (
         rf"(?i)([\"'](?:[\w-]+[_-](?:{SECRET_WORD}|key|pass|auth)|(?!token){SECRET_WORD})[\"']\s*,\s*)(?![\"']value[\"']\s*:)(?:\"[^\"]*\"|'[^']*')",
         QUOTES,
         (",",),
-        (*IN_SECRET_WORD, "auth"),
+        IN_LONGER_WORD,
     ),
     Sought(rf"(?i)(<(?:[\w.-]*[_:-])?{SECRET_WORD}>)[^<]+(?=</)", ("</",), IN_SECRET_WORD),
     # Of .netrc, and of a browser.
@@ -69,7 +71,9 @@ _NAMED = (
         rf"(?<!\w)([A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?)[A-Z0-9_]*=){VALUE}", ("=",), IN_VARIABLE
     ),
     # As YAML writes a variable of an environment.
-    Sought(rf"(?<!\w)([A-Z0-9_]+_(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?):\s+){VALUE}", (":",), IN_VARIABLE),
+    Sought(
+        rf"(?<!\w)([A-Z0-9_]+_(?:KEY|TOKEN|SECRET|PASS|PASSWORD|CREDENTIALS?):\s+){VALUE}", (":",), IN_LONGER_VARIABLE
+    ),
     Sought(rf"(?i)(?<![\w-])(pw=){VALUE}", ("pw=",)),
     Sought(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}", ("bearer",)),
     # The signature that opens a file in a cloud.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable
 
 from traces.patterns import Pattern
 
@@ -28,14 +28,7 @@ class Sought:
 
     def __init__(self, pattern: str, *needs: Needed, flags: re.RegexFlag | int = 0) -> None:
         self.pattern = Pattern(pattern, flags)
-        self.needs = tuple(map(frozenset, needs))
-
-    def may_stand_beside(self, words: Set[str]) -> bool:
-        """Whether it may stand in a text in which these of all words stand."""
-        for needed in self.needs:  # noqa: SIM110
-            if needed.isdisjoint(words):
-                return False
-        return True
+        self.needs = needs
 
 
 class Replacements:
@@ -47,21 +40,44 @@ class Replacements:
 
     def __init__(self, sought: Iterable[tuple[Sought, Instead]]) -> None:
         self.sought = tuple(sought)
-        self.words = frozenset(word for one, _ in self.sought for needed in one.needs for word in needed)
+        # Many need the same of a text, and many texts have the same.
+        self._needs = tuple(dict.fromkeys(needed for one, _ in self.sought for needed in one.needs))
+        self._numbers: dict[tuple[bool, ...], tuple[int, ...]] = {}
 
     def made_in(self, text: str) -> str:
         """The text with all of them."""
-        words = self._words_in(text)
-        for one, instead in self.sought:
-            if one.may_stand_beside(words):
-                before, text = text, one.pattern.sub(instead, text)
-                if text != before:
-                    words = self._words_in(text)
+        done = -1
+        while (found := self._next(text, done)) is not None:
+            done, text = found
         return text
 
-    def _words_in(self, text: str) -> Set[str]:
-        """Which words stand in a text; all where other letters than those of ASCII may stand for them, or be words themselves."""
+    def _next(self, text: str, done: int) -> tuple[int, str] | None:
+        """The first behind one that changes the text, by its number, and the text then; None where none does."""
+        for number in self._beside(text):
+            if number > done:
+                one, instead = self.sought[number]
+                changed = one.pattern.sub(instead, text)
+                if changed != text:
+                    return number, changed
+        return None
+
+    def _beside(self, text: str) -> tuple[int, ...]:
+        """Which may stand in a text; all where other letters than those of ASCII may stand for words, or be words themselves."""
         if not text.isascii() and not text.translate(_OUR_SIGNS).isascii():
-            return self.words
+            return tuple(range(len(self.sought)))
         small = text.lower()
-        return {word for word in self.words if word in small}
+        # A loop finds the first word sooner than `any` begins.
+        met = tuple(_holds_one(small, needed) for needed in self._needs)
+        numbers = self._numbers.get(met)
+        if numbers is None:
+            there = {needed for needed, is_met in zip(self._needs, met, strict=True) if is_met}
+            numbers = tuple(number for number, (one, _) in enumerate(self.sought) if there.issuperset(one.needs))
+            self._numbers[met] = numbers
+        return numbers
+
+
+def _holds_one(small: str, needed: Needed) -> bool:
+    for word in needed:  # noqa: SIM110
+        if word in small:
+            return True
+    return False

@@ -20,7 +20,7 @@ def redact_summary(summary: RankSummary, project: Project) -> RankSummary:
     text = cleaner(project)
     # What holds numbers by the thousand, under names of our own.
     told = msgspec.structs.replace(summary, steps=(), collectives=CollectiveColumns(), tail_ns={})
-    shown = msgspec.convert(mapped(msgspec.to_builtins(told), text, text), RankSummary)
+    shown = mapped(told, text, text)
     groups = tuple(_unnamed(before, after) for before, after in zip(summary.groups, shown.groups, strict=True))
     return msgspec.structs.replace(
         shown, groups=groups, steps=summary.steps, collectives=summary.collectives, tail_ns=summary.tail_ns

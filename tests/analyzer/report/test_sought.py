@@ -123,7 +123,7 @@ def test_what_a_pattern_needs_is_read_off_it(pattern: str, words: Collection[str
 
 
 _PIECES = [
-    *sorted(secrets.SECRETS.words),
+    *sorted({word for sought, _ in secrets.SECRETS.sought for needed in sought.needs for word in needed}),
     "SECRET", "HF_TOKEN", "\u017fecret", "to\u212aen", "пароль", "é", "→", "…", "\u0663", "[redacted]", "hunter2", "a1b2c3d4",
     "bob", "gpu-node-042", "192.168.1.20", "/", "\\", " ", "\n", "(", ")", "{", "}", "[", "]", "<", ">", "|", "is", "at",
     "+49 170 1234567",

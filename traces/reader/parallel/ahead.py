@@ -1,13 +1,14 @@
 """Decoding in other processes, while this one still imports what it needs to understand the result.
 
 Importing pandas and the rules takes about as long as decoding 40 MB of trace, and neither needs the other. The others
-are copies of this one made before the imports; they hand their columns over through pipes. A large file is decoded by
+are copies of this one made before most imports; they hand their columns over through pipes. A large file is decoded by
 several, each a part of it. Wherever that is not possible or goes wrong, the file is decoded here, and whatever is wrong
 with the file is said from here.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import selectors
@@ -107,6 +108,10 @@ def decoding_ahead(path: Path, *, strict: bool, spared_cores: int = 0, cached: b
     with ExitStack() as begun:
         entry = _entry(path) if cached else None
         tasks = _tasks(path, strict, spared_cores, entry) if _worth_it(path) else []
+        if tasks and not spared_cores:
+            # NumPy, which all of them need: imported here, it is in each of the copies. A process that is to draw first waits for
+            # nothing.
+            importlib.import_module("traces.reader.decode.document")
         try:
             pipes = tuple(begun.enter_context(_begun(task)) for task in tasks)
         except OSError:
