@@ -1,8 +1,8 @@
 """Steps that the recording spoilt: what was lost of them, and what the profiler added.
 
-Kernels lost, graph replays recorded in part, the first collective of the profiler's start, a first step without its beginning. So
-is one that holds a whole other loop, such as an evaluation: a mean over it is of nothing that happens. They are left out of all
-figures with their reason, as long as sound steps remain.
+Kernels lost, graph replays recorded in part, the first collective of the profiler's start. So is one that holds a whole other
+loop, such as an evaluation: a mean over it is of nothing that happens. They are left out of all figures with their reason, as long
+as sound steps remain.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ ANOTHER_LOOP = "holds another loop"
 # A loop that is known by these and not only by its ops has a loader of its own.
 BATCHES = "batches"
 _NODE = "autograd::engine::evaluate_function"
-BEGUN_BEFORE = "recorded from its middle on, or does less"
 
 # A step that draws so many times as many batches as most do, and at least so many more, holds a loop of its own. Accumulated
 # gradients differ by a few at the end of an epoch, and batches in a second or two are no evaluation.
@@ -57,10 +56,6 @@ _SELDOM_RATIO = 0.25
 # Nor is it seldom what comes back so often and takes most of the recorded time: rollouts between bursts of updates.
 _RHYTHM = 3
 _MOST_RATIO = 0.5
-
-# A first step with less than this share of the work of every other one lacks its beginning: as much as a last one may miss of its
-# end in the TensorBoard plugin. Less than every other, not than the next: steps that take turns differ by as much.
-_FIRST_WORK_SHARE = 0.8
 
 
 def faults(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_end: Int64Array) -> dict[int, str]:
@@ -131,30 +126,6 @@ def _in_steps(events: pd.DataFrame, host_start: Int64Array, host_end: Int64Array
     """How many events begin in each step, shape (n,)."""
     step = position_of(events["start_ns"].to_numpy(), host_start, host_end)
     return np.bincount(step[step >= 0], minlength=len(host_start))
-
-
-def began_inside(trace: Trace, steps: pd.DataFrame, others: Int64Array) -> str | None:
-    """Why the first step is no whole one, where it has less work than any other; else None.
-
-    Args:
-        trace: The trace.
-        steps: The steps, with host_start_ns, host_end_ns and device_events.
-        others: Positions of the sound ones after the first, shape (others,), not empty.
-    """
-    at = trace.ops["start_ns"].to_numpy()
-    step = position_of(at, steps["host_start_ns"].to_numpy(), steps["host_end_ns"].to_numpy())
-    ops = np.bincount(step[step >= 0], minlength=len(steps))
-    # Fewer of one kind alone are lost events, or another way to do the same.
-    kinds = [
-        (work, what)
-        for work, what in ((ops, "ops"), (steps["device_events"].to_numpy(), "device events"))
-        if work.any()
-    ]
-    least = [int(work[others].min()) for work, _ in kinds]
-    if not kinds or any(work[0] >= _FIRST_WORK_SHARE * few for (work, _), few in zip(kinds, least, strict=True)):
-        return None
-    has = " and ".join(f"{int(work[0]):,} {what}" for work, what in kinds)
-    return f"{BEGUN_BEFORE}: {has}, the others at least {' and '.join(f'{few:,}' for few in least)}"
 
 
 def _lost(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_end: Int64Array) -> dict[int, str]:

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.recording.said_passes import said_passes
+from analyzer.facts.steps.ends import CUT, began_inside, ended_inside
 from analyzer.facts.steps.evaluations import evaluations
-from analyzer.facts.steps.faults import began_inside, faults
+from analyzer.facts.steps.faults import faults
 from analyzer.facts.steps.start_up import start_up_ns
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import distinct_texts, matching
@@ -47,14 +48,20 @@ def left_out(
     # Where the host runs ahead, the end of a file takes device work from more than the last step.
     trailing = range(count - 1, 0 if trace.whole_until_ns is not None else max(count - 2, 0), -1)
     for index in trailing:
-        if reasons[index] is not None or events[index] >= TRAILING_DEVICE_SHARE * events[index - 1]:
+        # Steps may take turns, and the first may lack its beginning.
+        others = events[min(1, index - 1) : index]
+        least = others[others > 0].min(initial=events[index - 1])
+        if reasons[index] is not None or events[index] >= TRAILING_DEVICE_SHARE * least:
             break
-        reasons[index] = f"cut off: {events[index]} device events against {events[index - 1]} in the step before"
+        reasons[index] = f"{CUT}: {events[index]} device events against {events[index - 1]} in the step before"
     for index, fault in (*faults(trace, launches, start, end).items(), *evaluations(trace, start, end).items()):
         reasons[index] = reasons[index] or fault
     sound = np.array([index for index in range(1, count) if reasons[index] is None], dtype=np.int64)
     if reasons[0] is None and len(sound):
         reasons[0] = began_inside(trace, frame, sound) or _warms_up(trace, frame, sound)
+    before = np.array([index for index in range(count - 1) if reasons[index] is None], dtype=np.int64)
+    if reasons[-1] is None and len(before):
+        reasons[-1] = ended_inside(trace, frame, before)
     if selected is not None:
         for index, number in enumerate(frame["number"].tolist()):
             inside = selected[0] <= number <= selected[1]

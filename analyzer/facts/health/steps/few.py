@@ -10,8 +10,9 @@ import pandas as pd
 from analyzer.facts.health.complete.repairs import FEWER_STEPS, WHOLE_FILE, is_cut, more_steps, recorded_later
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.recording.engines import serving_engine
+from analyzer.facts.steps.ends import BEGUN_BEFORE, CUT
 from analyzer.facts.steps.evaluations import OF_EVALUATION
-from analyzer.facts.steps.faults import BEGUN_BEFORE, LOST, PARTIAL, SPIN
+from analyzer.facts.steps.faults import LOST, PARTIAL, SPIN
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.columns import present
 from analyzer.spans.grouping import chosen
@@ -123,7 +124,7 @@ def _left_out(trace: Trace, steps: Steps, compiling: IntervalSet) -> Iterator[Sy
             "record the evaluation by itself to judge it, or choose its steps with --steps",
             len(evaluating),
         )
-    odd = left_out[left_out["reason"].str.startswith(("first step", "cut off", "empty", SPIN, BEGUN_BEFORE))]
+    odd = left_out[left_out["reason"].str.startswith(("first step", CUT, "empty", SPIN, BEGUN_BEFORE))]
     if len(odd):
         yield Symptom(
             "PG006",
@@ -147,7 +148,7 @@ def _odd_fix(trace: Trace, odd: pd.DataFrame) -> str | None:
     fixes = []
     if bool(reasons.startswith(("first step", SPIN, BEGUN_BEFORE)).any()):
         fixes.append(recorded_later(trace))
-    if bool(reasons.startswith("cut off").any()):
+    if bool(reasons.startswith(CUT).any()):
         fixes.append(
             WHOLE_FILE
             if is_cut(trace)

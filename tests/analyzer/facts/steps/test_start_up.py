@@ -1,4 +1,4 @@
-"""Start-up work against habits, by what each step does; and first steps that the recording began in the middle of."""
+"""Start-up work against habits, by what each step does."""
 
 from __future__ import annotations
 
@@ -126,53 +126,3 @@ def test_warm_up_that_lies_in_no_used_step_is_said_and_doubts_nothing() -> None:
     assert not warming(facts)
     (symptom,) = [one for one in facts.health.symptoms if one.code == "PG002"]
     assert "none of it in the steps that are used" in symptom.message
-
-
-# First steps without their beginning
-
-
-def stepping(launches: Sequence[int], *, device: str | None = "cuda", ops: Sequence[int] | None = None) -> TraceBuilder:
-    """Marked steps of 10 ms with so many kernels, and as many ops unless given."""
-    builder = TraceBuilder(device)
-    for number, kernels in enumerate(launches):
-        at = number * STEP
-        builder.step(number, at, STEP)
-        for index in range(ops[number] if ops else kernels):
-            builder.op("aten::add", at + index * 100, 50)
-        for index in range(kernels if device else 0):
-            builder.launch(at + index * 100, kernel_start=at + index * 100 + 20, kernel_dur=70, op=None)
-    return builder
-
-
-def left_out(builder: TraceBuilder) -> dict[int, str]:
-    frame = Facts(builder.trace()).steps.frame
-    frame = frame[frame["reason"].notna()]
-    return dict(zip(frame["number"].tolist(), frame["reason"].tolist(), strict=True))
-
-
-@pytest.mark.parametrize("device", ["cuda", None])
-def test_a_first_step_without_its_beginning_is_left_out(device: str | None) -> None:
-    (found,) = left_out(stepping([30, 60, 58, 60], device=device)).items()
-    kernels = (" and 30 device events", " and 58") if device else ("", "")
-    assert found == (
-        0,
-        f"recorded from its middle on, or does less: 30 ops{kernels[0]}, the others at least 58{kernels[1]}",
-    )
-    facts = Facts(stepping([30, 60, 58, 60], device=device).trace())
-    assert any("record later" in (one.fix or "") for one in facts.health.symptoms if one.code == "PG006")
-
-
-@pytest.mark.parametrize("device", ["cuda", None])
-@pytest.mark.parametrize("launches", [[60, 60, 60, 60], [48, 60, 60, 60], [40, 80, 40, 80]])
-def test_whole_first_steps_and_the_smaller_of_two_that_take_turns_are_used(
-    launches: list[int], device: str | None
-) -> None:
-    assert left_out(stepping(launches, device=device)) == {}
-
-
-def test_a_first_step_that_lost_device_work_alone_did_not_begin_late() -> None:
-    assert left_out(stepping([30, 60, 60, 60], ops=[60] * 4)) == {}
-
-
-def test_steps_asked_for_by_number_stay() -> None:
-    assert Facts(stepping([30, 60, 60, 60]).trace(), (0, 2)).steps.used["number"].tolist() == [0, 1, 2]
