@@ -50,6 +50,8 @@ class RuleMeta(msgspec.Struct, frozen=True):
         title: At most 38 characters, so that it fits the list of the terminal UI.
         needs: Capabilities the trace must have; where one is missing the engine reports `cannot_tell` (or `not_applicable`)
             without calling the rule.
+        clear_needs: Capabilities without which a recording with device work shows less than there is of what the rule looks
+            for: what it does not find then, it cannot tell.
         thresholds: Every limit `check` uses.
         explains: Codes of more general rules whose finding this one replaces on a card.
         before: Codes of rules that leave alone what this one claims where it fires: they run later, and their `check` is handed
@@ -71,6 +73,7 @@ class RuleMeta(msgspec.Struct, frozen=True):
     family: str
     title: str
     needs: frozenset[Capability] = frozenset()
+    clear_needs: frozenset[Capability] = frozenset()
     thresholds: tuple[Threshold, ...] = ()
     explains: tuple[str, ...] = ()
     before: tuple[str, ...] = ()

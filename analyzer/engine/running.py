@@ -125,9 +125,17 @@ def _run(
     outcomes = [item for item in said if isinstance(item, Outcome)]
     if findings:
         return RuleRun(rule, State.FIRED, findings[0].why, findings)
+    run = RuleRun(rule, State.CLEAR, "looked at, nothing found")
     if outcomes:
-        return RuleRun(rule, outcomes[0].state, outcomes[0].reason)
-    return RuleRun(rule, State.CLEAR, "looked at, nothing found")
+        run = RuleRun(rule, outcomes[0].state, outcomes[0].reason)
+    return _unsure(facts, rule) or run if run.state == State.CLEAR else run
+
+
+def _unsure(facts: Facts, rule: Rule) -> RuleRun | None:
+    """The run of a rule that found nothing where it could not have found all; None where it could."""
+    present = facts.trace.capabilities
+    lacking = rule.meta.clear_needs - present if Capability.DEVICE in present else None
+    return RuleRun(rule, State.CANNOT_TELL, _needing(lacking)) if lacking else None
 
 
 def _whose(rule: Rule) -> str:
@@ -147,8 +155,12 @@ def _lacking(facts: Facts, rule: Rule) -> RuleRun | None:
     lacking = rule.meta.needs - facts.trace.capabilities
     if not lacking:
         return None
-    missing = [capability for capability in Capability if capability in lacking]
     of_device = {Capability.DEVICE, Capability.LAUNCHES}
-    if of_device & set(missing) and facts.trace.meta.device_kind == "cpu":
+    if of_device & lacking and facts.trace.meta.device_kind == "cpu":
         return RuleRun(rule, State.NOT_APPLICABLE, "no device in this trace")
-    return RuleRun(rule, State.CANNOT_TELL, "needs " + "; ".join(capability.value for capability in missing))
+    return RuleRun(rule, State.CANNOT_TELL, _needing(lacking))
+
+
+def _needing(lacking: frozenset[Capability]) -> str:
+    """What a recording has to hold, in the words of the capabilities, in their order."""
+    return "needs " + "; ".join(capability.value for capability in Capability if capability in lacking)

@@ -7,13 +7,14 @@ import: reports do not depend on rules.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 
 from analyzer.rule import Rule, Threshold
 from analyzer.units import count, duration, share, size
+from traces.trace import Capability
 
 FILE = "README.md"
 _HEAD = """# Rules
@@ -100,8 +101,14 @@ def _words(family: str) -> str:
 
 def _row(rule: Rule) -> str:
     meta = rule.meta
-    needs = ", ".join(sorted(need.name.lower().replace("_", " ") for need in meta.needs))
+    needs = ", ".join(
+        [*_sorted_names(meta.needs), *(f"{name} beside a device" for name in _sorted_names(meta.clear_needs))]
+    )
     return f"| [{meta.code}](#{anchor(rule)}) | {meta.title} | {needs} |"
+
+
+def _sorted_names(capabilities: Iterable[Capability]) -> list[str]:
+    return sorted(need.name.lower().replace("_", " ") for need in capabilities)
 
 
 def _page(rule: Rule) -> Iterator[str]:

@@ -74,6 +74,7 @@ META = RuleMeta(
     family="graph",
     title="Compiled model breaks into regions",
     needs=frozenset({Capability.HOST_OPS}),
+    clear_needs=frozenset({Capability.LAUNCHES}),
     thresholds=(
         Threshold("min_regions", 2, "count", "one region has nothing between regions"),
         Threshold("min_eager_ratio", 0.05, "ratio", "rules.md GR002"),

@@ -77,6 +77,7 @@ META = RuleMeta(
     family="graph",
     title="Pointwise work not fused",
     needs=frozenset({Capability.DEVICE}),
+    clear_needs=frozenset({Capability.LAUNCHES}),
     thresholds=(
         Threshold(
             "min_busy_ratio", 0.20, "ratio", "measured: 4.6-15 % where convolutions and products dominate, up to 54.6 %"

@@ -73,6 +73,7 @@ META = RuleMeta(
     family="kernels",
     title="Activations computed twice",
     needs=frozenset({Capability.HOST_OPS}),
+    clear_needs=frozenset({Capability.LAUNCHES}),
     thresholds=(Threshold("min_ratio", 0.05, "ratio", "below, any rule would call it low"),),
     references=("https://docs.pytorch.org/docs/stable/checkpoint.html",),
 )

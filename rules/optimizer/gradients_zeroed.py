@@ -64,6 +64,7 @@ META = RuleMeta(
     title="Gradients zeroed, not dropped",
     binds=("launch",),
     needs=frozenset({Capability.HOST_OPS}),
+    clear_needs=frozenset({Capability.LAUNCHES}),
     thresholds=(
         Threshold("min_ratio", 0.01, "ratio", "the fix is one argument: worth a word from 1 % of the step on"),
     ),

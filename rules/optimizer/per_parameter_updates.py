@@ -75,6 +75,7 @@ META = RuleMeta(
     title="Optimizer updates one by one",
     binds=("launch",),
     needs=frozenset({Capability.HOST_OPS}),
+    clear_needs=frozenset({Capability.LAUNCHES}),
     thresholds=(
         Threshold("min_ratio", 0.05, "ratio", "below 5 % of the step the update is not what limits it"),
         Threshold(

@@ -80,6 +80,7 @@ META = RuleMeta(
     title="Python loop over tensor elements",
     binds=("launch", "python"),
     needs=frozenset({Capability.HOST_OPS}),
+    clear_needs=frozenset({Capability.LAUNCHES}),
     thresholds=(Threshold("min_ratio", 0.02, "ratio", "below 2 % of the step a finding goes on no card"),),
     explains=("ID001", "PY001"),
     before=("ID001", "PY001"),

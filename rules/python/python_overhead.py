@@ -110,6 +110,7 @@ META = RuleMeta(
     binds=("python",),
     measures=("python",),
     needs=frozenset({Capability.HOST_OPS}),
+    clear_needs=frozenset({Capability.LAUNCHES}),
     thresholds=(
         Threshold("min_ratio", 0.05, "ratio", "between XProf's 3 % and TraceML's 10 %"),
         Threshold(

@@ -97,6 +97,7 @@ META = RuleMeta(
     title="Same small ops, tensor by tensor",
     binds=("launch", "python"),
     needs=frozenset({Capability.HOST_OPS}),
+    clear_needs=frozenset({Capability.LAUNCHES}),
     thresholds=(
         Threshold(
             "min_ratio",

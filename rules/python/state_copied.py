@@ -72,6 +72,7 @@ META = RuleMeta(
     title="State copied in the steps",
     binds=("python",),
     needs=frozenset({Capability.HOST_OPS}),
+    clear_needs=frozenset({Capability.LAUNCHES}),
     thresholds=(
         Threshold("min_ratio", LIST_RATIO, "ratio", "as PY003: worth a word only where it is a low finding at least"),
     ),

@@ -65,6 +65,7 @@ META = RuleMeta(
     family="sync",
     title="Autograd anomaly mode is on",
     needs=frozenset({Capability.HOST_OPS}),
+    clear_needs=frozenset({Capability.LAUNCHES}),
     thresholds=(
         Threshold(
             "min_ratio", 0.5, "ratio", "with torch 2.13 every node that makes a gradient has the check, else none has"

@@ -106,6 +106,38 @@ def test_an_unusable_trace_gets_hygiene_only(family: str, state: State) -> None:
     assert run(rule("XX001", finding(), family=family), trust=trust).state is state
 
 
+def without_launches() -> Facts:
+    """Steps whose kernels have no launch."""
+    builder = TraceBuilder()
+    for number in range(4):
+        builder.step(number, number * 1_000, 1_000)
+        builder.op("aten::mm", number * 1_000, 400)
+        builder.kernel("gemm", number * 1_000 + 500, 400)
+    return Facts(builder.trace())
+
+
+@pytest.mark.parametrize(
+    ("given", "facts", "state"),
+    [
+        (clear("no loop"), without_launches(), State.CANNOT_TELL),
+        (None, without_launches(), State.CANNOT_TELL),
+        (not_applicable("no loader"), without_launches(), State.NOT_APPLICABLE),
+        (finding(), without_launches(), State.FIRED),
+        (clear("no loop"), steps(), State.CLEAR),
+        # Without a device nothing is launched.
+        (clear("no loop"), steps(None), State.CLEAR),
+    ],
+)
+def test_what_could_not_have_been_found_is_not_clear(
+    given: Finding | Outcome | None, facts: Facts, state: State
+) -> None:
+    said = () if given is None else (given,)
+    result = run(rule("PY002", *said, clear_needs=frozenset({Capability.LAUNCHES})), facts)
+    assert result.state is state
+    if state is State.CANNOT_TELL:
+        assert result.reason == f"needs {Capability.LAUNCHES.value}"
+
+
 def test_what_the_trace_lacks_is_named() -> None:
     result = run(rule("PR001", finding(), needs=frozenset({Capability.SHAPES, Capability.STACKS, Capability.STEPS})))
     assert result.state is State.CANNOT_TELL
