@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from pathlib import Path
 
 from analyzer.analysis import Analysis
 from analyzer.analysis.first_look import TakesFirstLook
@@ -30,7 +30,10 @@ __all__ = ["RULE_GROUP", "Explained", "Options", "analyse", "analyse_with_facts"
 
 
 def analyse(
-    path: Path, options: Options = _PLAIN, progress: Progress | None = None, decoder: Decode | None = None
+    path: str | os.PathLike[str],
+    options: Options = _PLAIN,
+    progress: Progress | None = None,
+    decoder: Decode | None = None,
 ) -> Analysis:
     """Reads a trace and says what it means.
 
@@ -48,7 +51,10 @@ def analyse(
 
 
 def analyse_with_facts(
-    path: Path, options: Options = _PLAIN, progress: Progress | None = None, decoder: Decode | None = None
+    path: str | os.PathLike[str],
+    options: Options = _PLAIN,
+    progress: Progress | None = None,
+    decoder: Decode | None = None,
 ) -> Explained:
     """As `analyse`, with the measurements kept, for views that show more than the document holds."""
     # Looked for among all packages installed, which takes milliseconds; where other processes decode, they do so meanwhile.

@@ -61,6 +61,10 @@ def states(analysis: Analysis) -> dict[str, str]:
     return {check.rule: check.state for check in analysis.checks}
 
 
+def test_a_path_may_be_text(path: Path) -> None:
+    assert states(analyse(str(path))) == states(analyse(path))
+
+
 def test_our_rules_are_found_in_order() -> None:
     found = load_rules()
     assert [one.meta.code for one in found] == sorted(one.meta.code for one in RULES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -38,7 +39,9 @@ Decode = Callable[[Path, Progress, bool, bool], Decoded]
 _LETTER, _DIGIT = Pattern("[A-Za-z]"), Pattern("[0-9]")
 
 
-def read(path: Path, progress: Progress = silent, *, strict: bool = False, decoder: Decode = decode) -> Trace:
+def read(
+    path: str | os.PathLike[str], progress: Progress = silent, *, strict: bool = False, decoder: Decode = decode
+) -> Trace:
     """Reads one Chrome trace as torch.profiler (any version) writes it.
 
     Args:
@@ -52,13 +55,14 @@ def read(path: Path, progress: Progress = silent, *, strict: bool = False, decod
         UnreadableTraceError: The file is missing, damaged beyond repair or something else; the message says what and
             where.
     """
+    path = Path(path)
     decoded = decoder(path, progress, strict, False)
     # From what was kept of the file, or another process made of it, nothing was told of the end, or nothing at all.
     progress("reading", decoded.size_bytes, decoded.size_bytes)
     return _trace(path, decoded, decoded.documents[0])
 
 
-def read_every(path: Path, progress: Progress = silent, *, strict: bool = False) -> tuple[Trace, ...]:
+def read_every(path: str | os.PathLike[str], progress: Progress = silent, *, strict: bool = False) -> tuple[Trace, ...]:
     """Reads every document of a file into which several ranks wrote, one after another.
 
     They count as ranks if they state different ranks, or none at all: then their order numbers them. Of anything else the
@@ -72,6 +76,7 @@ def read_every(path: Path, progress: Progress = silent, *, strict: bool = False)
     Raises:
         UnreadableTraceError: The first cannot be read.
     """
+    path = Path(path)
     decoded = decode(path, progress, strict, True)
     first, *others = decoded.documents
     traces = [_trace(path, decoded, first)]

@@ -371,3 +371,12 @@ def test_a_second_list_of_events_is_said(tmp_path: Path, second: bytes) -> None:
     assert "traceEvents" not in trace.meta.top
     assert trace.repairs[0].first_offset is not None
     assert "list of events twice" in refused(tmp_path, b'{"traceEvents": [], "traceEvents": [{}]}', "t.json")
+
+
+def test_a_path_may_be_text(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_bytes(TEXT)
+    assert read(str(path)).meta == read(path).meta
+    assert [trace.meta for trace in read_every(str(path))] == [read(path).meta]
+    with pytest.raises(UnreadableTraceError, match=r"cannot open nowhere\.json"):
+        read("nowhere.json")
