@@ -17,6 +17,8 @@ from traces.progress import Progress
 _URL = Pattern(r"[A-Za-z][A-Za-z0-9+.\-]+://")
 _ENDINGS = (".json", ".json.gz", ".json.zst")
 _PIECE = 4 << 20
+# What fsspec needs beside it for what is read most.
+_NEEDED = {"http": "aiohttp", "https": "aiohttp", "s3": "s3fs", "gs": "gcsfs"}
 
 
 def is_url(place: str) -> bool:
@@ -85,6 +87,12 @@ def listed(place: str) -> Sequence[str]:
         found = filesystem.ls(path, detail=False)
     scheme = place.split("://", 1)[0]
     names = sorted(str(one) for one in found if str(one).endswith(_ENDINGS))
+    if not names:
+        raise UsageError(
+            f"{name_of(place) or without_secrets(place)} holds no trace",
+            where=without_secrets(place),
+            fix="name a file that ends in .json, .json.gz or .json.zst, or a folder with such files in it",
+        )
     return tuple(name if is_url(name) else f"{scheme}://{name}" for name in names)
 
 
@@ -100,15 +108,21 @@ def _opened(place: str) -> tuple[Any, str]:
             filesystem, path = fsspec.core.url_to_fs(place)
         except ImportError as error:
             # Each kind of store has a package of its own, which fsspec names.
-            raise UsageError(
-                f"what fsspec needs for {scheme}:// URLs is not installed", where=shown, fix=str(error)
-            ) from error
+            raise _lacking(scheme, shown, error) from error
         # One that wants to know more than a URL tells says so in its own way.
         except (ValueError, TypeError, AttributeError) as error:
             raise UsageError(
                 f"nothing is known of {scheme}:// URLs", where=shown, fix="use s3, gs, https or hf"
             ) from error
     return filesystem, str(path)
+
+
+def _lacking(scheme: str, shown: str, error: ImportError) -> UsageError:
+    what = f"what fsspec needs for {scheme}:// URLs is not installed"
+    needed = _NEEDED.get(scheme)
+    if needed is None:
+        return UsageError(what, where=shown, fix=str(error))
+    return UsageError(what, where=shown, why=str(error), fix=f"pip install {needed}")
 
 
 @contextmanager

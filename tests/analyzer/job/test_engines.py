@@ -213,6 +213,25 @@ def test_a_store_whose_package_is_not_installed_names_it(monkeypatch: pytest.Mon
     assert told.value.fix == "Install nostorefs to access it"
 
 
+def test_what_is_read_most_needs_a_package_that_can_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"class": "no_such_store.FileSystem", "err": "Please install gcsfs"}
+    monkeypatch.setitem(pytest.importorskip("fsspec.registry").known_implementations, "gs", known)
+    with pytest.raises(UsageError, match="gs:// URLs is not installed") as told:
+        listed("gs://runs/job")
+    assert (told.value.why, told.value.fix) == ("Please install gcsfs", "pip install gcsfs")
+
+
+def test_a_folder_of_a_store_without_a_trace_says_so(tmp_path: Path) -> None:
+    """It was left out without a word, and the traces below the working folder were suggested."""
+    pytest.importorskip("fsspec")
+    (tmp_path / "notes.txt").write_text("none")
+    with pytest.raises(UsageError, match="holds no trace") as told:
+        listed(f"file://{tmp_path}")
+    assert told.value.where == f"file://{tmp_path}"
+    (tmp_path / "rank0.json").write_text("{}")
+    assert [name.rpartition("/")[2] for name in listed(f"file://{tmp_path}")] == ["rank0.json"]
+
+
 def test_no_secret_of_a_url_is_shown() -> None:
     assert without_secrets("https://me:pw@host:1/a/b.json?sig=x#y") == "https://host:1/a/b.json"
 
