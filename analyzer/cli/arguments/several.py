@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -33,7 +34,7 @@ def sources(paths: Sequence[Path]) -> list[Path]:
         raise UsageError(
             "no trace is named",
             why=f"below this folder there are {near}" if found else "below this folder there is none",
-            fix=f"advisor explain {found[0]}" if found else "record one with `advisor collect`",
+            fix=f"advisor explain {shlex.quote(str(found[0]))}" if found else "record one with `advisor collect`",
         )
     _check_stdin(paths)
     # Unlike `Path.is_dir` this says of a name that cannot be that it is no folder.

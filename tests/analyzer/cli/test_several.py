@@ -58,6 +58,15 @@ def test_no_trace_suggests_the_newest_below(
     assert "advisor explain runs/trace.json" in capsys.readouterr().err
 
 
+def test_what_is_suggested_can_be_pasted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_plain(tmp_path / "my trace (2).json")
+    monkeypatch.chdir(tmp_path)
+    assert main(["explain"]) == 2
+    assert "fix: advisor explain 'my trace (2).json'" in capsys.readouterr().err
+
+
 def test_nothing_below_suggests_to_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
