@@ -52,7 +52,10 @@ def explain(config: ScriptConfig, folder: Path, said: list[dict[str, Any]], stat
     if status == BY_SIGNAL + signal.SIGINT:
         return f"the script was interrupted after {done}, before enough were recorded", "let it run longer"
     if status:
-        return f"the script ended with status {status} after {done}, before enough were recorded", "see above why"
+        return f"the script ended with status {status} after {done}, before enough were recorded", (
+            # What a guarded script prints goes into a log.
+            "see above why" if config.guarded is None else "see at the end of the log why"
+        )
     if not any(one["torch"] for one in said):
         return (
             "the script never imported torch",

@@ -49,5 +49,9 @@ def test_where_the_script_is_only_tried_no_remedy_is_refused_next(tmp_path: Path
 
 
 def test_a_failure_comes_first(tmp_path: Path) -> None:
-    problem, _ = explain(CONFIG, tmp_path, _said("loader", 3, loader=3), 1)
+    problem, fix = explain(CONFIG, tmp_path, _said("loader", 3, loader=3), 1)
     assert problem == "the script ended with status 1 after 3 steps, before enough were recorded"
+    assert fix == "see above why"
+    # Where the script is only tried, what it prints is not shown.
+    _, fix = explain(replace(CONFIG, guarded=60.0), tmp_path, _said("loader", 3, loader=3), 1)
+    assert fix == "see at the end of the log why"
