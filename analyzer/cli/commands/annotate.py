@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from analyzer.cli.arguments.place import Here
 from analyzer.cli.arguments.settings import parse_steps
 from analyzer.cli.commands.repair import redaction, summary
 from analyzer.cli.streams.progress import ProgressLine
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("annotate", short_help="Write the trace with gaps and findings on its timeline.")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=Here())
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write here; .gz compresses."
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from analyzer.cli.arguments import settings, sides
+from analyzer.cli.arguments.place import Here
 
 
 @click.group("baseline", short_help="Keep a run under a name, to compare later ones with.")
@@ -16,7 +17,7 @@ def command() -> None:
 
 @command.command("save")
 @click.argument("name")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TRACE...")
+@click.argument("paths", nargs=-1, required=True, type=Here(), metavar="TRACE...")
 @click.option("--no-redact", is_flag=True, help="Keep full paths, names of machines and users, and what looks secret.")
 @click.option("--names", is_flag=True, help="Keep names of kernels and ops that no known library gives, too.")
 def save(name: str, paths: tuple[Path, ...], no_redact: bool, names: bool) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from analyzer.cli.arguments import settings, sides
+from analyzer.cli.arguments.place import Here
 from analyzer.cli.explaining import documents
 from analyzer.cli.explaining.documents import Document
 from analyzer.cli.streams import remembering
@@ -29,7 +30,7 @@ FORMATS = tuple(MODULES)
 
 
 @click.command("compare", short_help="Say whether a change helped, beyond noise.")
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="BEFORE... AFTER...")
+@click.argument("paths", nargs=-1, type=Here(), metavar="BEFORE... AFTER...")
 @click.option(
     "--baseline", metavar="NAME", help="Take BEFORE from a saved baseline (or its file); every PATH is then AFTER."
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from analyzer.cli.arguments.place import Here
 from analyzer.cli.streams.progress import ProgressLine
 from analyzer.page.words.safe import clean
 from analyzer.units import count
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("repair", short_help="Write a repaired copy of a damaged trace.")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=Here())
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write here; .gz compresses."
 )

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from analyzer.cli.arguments.place import Here
 from analyzer.cli.arguments.settings import parse_steps
 from analyzer.cli.commands.repair import redaction, summary
 from analyzer.cli.streams.progress import ProgressLine
 
 
 @click.command("slim", short_help="Write a small copy of a trace: some steps, less detail.")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=Here())
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write here; .gz compresses."
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from analyzer.cli.arguments.place import Here
 from analyzer.cli.streams.output import check, replace
 from analyzer.cli.streams.progress import ProgressLine
 from traces.errors import UsageError
@@ -14,7 +15,7 @@ _ENDINGS = (".json", ".json.gz")
 
 
 @click.command("summarize", short_help="Write what one rank of a job needs to be merged with the others.")
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace", type=Here())
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", required=True,
     help="Write to FILE: .json or .json.gz.",

@@ -54,6 +54,23 @@ def test_unknown_command_names_the_nearest(capsys):
     assert "Did you mean explain?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["explain", ""],
+        ["compare", "before.json", ""],
+        ["baseline", "save", "main", ""],
+        *([command, "", "-o", "out.json"] for command in ("annotate", "repair", "slim", "summarize")),
+    ],
+)
+def test_an_empty_name_is_not_this_folder(capsys, tmp_path, monkeypatch, arguments):
+    """As where the variable of `advisor explain "$TRACE"` is not set: all below the working folder was read as a job."""
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    assert "the name of a trace is empty" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("command", ["collect", "tune"])
 def test_an_option_of_the_script_is_led_behind_the_dashes(capsys, command):
     assert main([command, "-o", "trace.json", "train.py", "--lr", "0.1"]) == 2
