@@ -64,6 +64,11 @@ def grouped(analysis: Analysis) -> Groups:
     )
 
 
+def first_to_change(analysis: Analysis) -> FindingDocument | None:
+    """The finding to begin with: the best that nobody has accepted and that says what to change; None where there is none."""
+    return next((finding for finding in grouped(analysis).to_act_on if finding.fix), None)
+
+
 def unit(analysis: Analysis) -> Noun:
     """`step`, `request`; `recording` where the whole trace is taken as one."""
     steps = analysis.trace.steps

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from analyzer.analysis import Advice, Analysis, FindingDocument
 from analyzer.page.findings import savings
 from analyzer.page.findings.card import Card, card_of
+from analyzer.page.findings.groups import first_to_change
 from analyzer.page.words import safe
 from analyzer.report.html.evidence_pieces import Piece, percent, pieces
 from analyzer.report.html.prose import link, prose
@@ -63,6 +64,17 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class First:
+    """The finding to begin with, in a line that leads to it."""
+
+    anchor: str
+    rule: str
+    title: str
+    place: str
+    worth: str
+
+
+@dataclass(frozen=True)
 class Small:
     """A finding below the limit of a card: a line, and its fix, folded."""
 
@@ -74,6 +86,16 @@ class Small:
 def findings(analysis: Analysis) -> tuple[Finding, ...]:
     """The cards, best first."""
     return tuple(_finding(card_of(one, analysis)) for one in analysis.cards[:_MOST_FINDINGS])
+
+
+def first(analysis: Analysis) -> First | None:
+    """What to change first; None where there is nothing to change."""
+    found = first_to_change(analysis)
+    if found is None:
+        return None
+    card = card_of(found, analysis)
+    worth = f"{card.worth} ({card.share})" if card.share else card.worth
+    return First(anchor(found), card.rule, card.title, card.place, safe.keep_units(worth))
 
 
 def small(analysis: Analysis) -> tuple[Small, ...]:

@@ -23,7 +23,8 @@ from analyzer.report.drawing.timeline import timeline
 from analyzer.report.drawing.waterfall import MOST_STEPS, steps, waterfall
 from analyzer.report.html import tables
 from analyzer.report.html.change_section import Since, since
-from analyzer.report.html.findings import Finding, Small, findings, small
+from analyzer.report.html.findings import Finding, First, Small, findings, small
+from analyzer.report.html.findings import first as begin_with
 from analyzer.report.html.job_section import JobSection, job_section
 from analyzer.report.html.measured_section import Memory
 from analyzer.report.html.measured_section import memory as measured_memory
@@ -74,6 +75,7 @@ class Page:
     figures: tuple[Figure, ...]
     verdict: Markup
     outlook: Markup
+    first: First | None
     job: JobSection | None
     since: Since | None
     doubts_head: str
@@ -129,6 +131,7 @@ def view(analysis: Analysis, data_note: str, found: FromTrace | None = None, *, 
         figures=tuple(_figures(analysis)) if usable else (),
         verdict=prose(wording.verdict(analysis) if usable else "The trace was read, but no advice can rest on it."),
         outlook=prose(" ".join(wording.outlook(analysis)) if usable else ""),
+        first=begin_with(analysis) if usable else None,
         job=job_section(analysis),
         since=since(analysis),
         doubts_head="Why there is no advice" if not usable else "Notes on trust",

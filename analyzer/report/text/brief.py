@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
 from analyzer.page.findings.card import card_of
+from analyzer.page.findings.groups import first_to_change
 from analyzer.page.step.waterfall import by_size
 from analyzer.page.words import safe
 from analyzer.report.style import Style
@@ -39,7 +40,7 @@ def finding_lines(analysis: Analysis, style: Style) -> Iterator[str]:
 
 def fix_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     """What to change first, and how to see that it worked."""
-    first = next((finding for finding in analysis.cards if finding.accepted is None and finding.fix), None)
+    first = first_to_change(analysis)
     if first is None:
         return
     shown = card_of(first, analysis)

@@ -143,6 +143,34 @@ def test_unusable_trace_gets_no_figures():
     assert "reachable" not in shown
 
 
+def opened_and_led_to(text: str) -> tuple[list[str], list[str]]:
+    """Which findings are open, and where the line leads that says what to change first."""
+    return re.findall(r'<details class="finding \w+" id="([^"]+)" open', text), re.findall(
+        r'<p class="first"><strong>First:</strong> <a href="#([^"]+)">', text
+    )
+
+
+def test_what_to_change_first_stands_at_the_top_and_leads_to_its_finding():
+    analysis = analyses.example()
+    text = html.render(analysis)
+    best, second = analysis.cards[:2]
+    assert opened_and_led_to(text) == ([best.id], [best.id])
+    assert text.index('<p class="first">') < text.index('id="where"')
+    assert best.title in text.partition('<p class="first">')[2].partition("</p>")[0]
+    # What the team lives with is nothing to begin with.
+    findings = [
+        msgspec.structs.replace(one, accepted="as it is") if one.id == best.id else one for one in analysis.findings
+    ]
+    assert opened_and_led_to(html.render(msgspec.structs.replace(analysis, findings=tuple(findings)))) == (
+        [second.id], [second.id]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("build", [analyses.healthy, analyses.unusable])
+def test_where_nothing_is_to_change_no_line_says_what(build):
+    assert opened_and_led_to(html.render(build())) == ([], [])
+
+
 def luminance(colour: str) -> float:
     parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
