@@ -22,7 +22,7 @@ def names(assumed: Assumed) -> str:
 
 def heading(assumed: Assumed) -> str:
     """`What if DL002 and PR001 were fixed`."""
-    return f"{HEADING} {names(assumed)} {'were' if len(assumed.rules) > 1 else 'was'} fixed"
+    return f"{HEADING} {names(assumed)} were fixed"
 
 
 def sentences(analysis: Analysis, assumed: Assumed) -> Iterator[str]:

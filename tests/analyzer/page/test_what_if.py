@@ -223,7 +223,7 @@ async def test_space_ticks_a_finding_and_the_screen_redraws(tmp_path: Path) -> N
         assert shown.summary.waterfall == found.waterfall
         assert shown.timeline == without(analysis, (analysis.findings[0].id,)).timeline
         assert app.screen.query_one(Verdict).assumed == found
-        assert "What if DL001 was fixed" in ui.text_of(app)
+        assert "What if DL001 were fixed" in ui.text_of(app)
         await pilot.press("space")
         await ui.settle(pilot)
         assert app.screen.query_one(Verdict).assumed is None
