@@ -125,10 +125,15 @@ def snapshots_of(paths: Sequence[Path], options: Options, *, redacted: bool) -> 
 
 def saved(baseline: str, *, redacted: bool) -> list[Snapshot]:
     """The runs of a baseline. One written elsewhere is redacted here too, or its names would not be those of the other side."""
+    from msgspec.structs import replace
+
     from analyzer.compare.baseline import load_baseline
 
     runs = list(load_baseline(baseline))
-    return shown(runs) if redacted else runs
+    # What is kept numbers its runs; which baseline they are of only its name says.
+    name = f"baseline {Path(baseline).stem if baseline.endswith('.json') else baseline}"
+    called = [name] if len(runs) == 1 else [f"{name}, {run.name}" for run in runs]
+    return [replace(run, name=told) for run, told in zip(shown(runs) if redacted else runs, called, strict=True)]
 
 
 def shown(runs: Sequence[Snapshot]) -> list[Snapshot]:

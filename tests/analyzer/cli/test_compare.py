@@ -115,6 +115,8 @@ def test_a_baseline_stands_for_before(
     report = (tmp_path / "report.md").read_text()
     assert report.splitlines()[1] == "### 10 ms → 6.0 ms a step (mean of 24 and 24 steps)"
     assert "`DL001 Data loader keeps the program waiting`" in report
+    assert main(["compare", "--baseline", "main", "after.json"]) == 0
+    assert capsys.readouterr().out.startswith("baseline main → after.json\n"), "what is kept calls it run 1"
 
 
 @pytest.mark.parametrize("arguments", [[], ["one.json"], ["a.json", "b.json", "c.json"]])
