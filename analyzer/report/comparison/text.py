@@ -66,11 +66,24 @@ def _bars(comparison: Comparison, style: Style) -> list[str]:
 
 def _table(heads: Sequence[str], body: list[tuple[str, ...]], style: Style) -> list[str]:
     widths = [max(safe.columns(row[column]) for row in [tuple(heads), *body]) for column in range(len(heads))]
-    # Names get what the other columns leave; figures are never cut.
+    # Names get what the other columns leave; figures are never cut, and titles of findings go on in the next line.
     name = 1 if heads[0] == "state" else 0
     others = sum(width for column, width in enumerate(widths) if column != name) + 2 * len(widths)
     widths[name] = min(widths[name], max(style.width - others - 2, 16))
-    return ["  " + style.paint(_line(heads, widths, name), "dim"), *("  " + _line(row, widths, name) for row in body)]
+    lines = [
+        line for row in body for line in (_of_a_finding(row, widths, name) if name else [_line(row, widths, name)])
+    ]
+    return ["  " + style.paint(_line(heads, widths, name), "dim"), *(f"  {line}" for line in lines)]
+
+
+def _of_a_finding(row: Sequence[str], widths: Sequence[int], name: int) -> list[str]:
+    """The row, with its title whole, behind its code where it takes several lines."""
+    code, _, title = row[name].partition(" ")
+    indent = len(code) + 1
+    first, *rest = safe.wrap(title, max(widths[name] - indent, 1)) or [""]
+    cells = [*row[:name], f"{code} {first}", *row[name + 1 :]]
+    before = sum(widths[:name]) + 2 * name + indent
+    return [_line(cells, widths, name), *(" " * before + line for line in rest)]
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], name: int) -> str:

@@ -11,9 +11,10 @@ import pytest
 from analyzer.compare.comparison import compare
 from analyzer.compare.gate import GateResult, apply_gate
 from analyzer.config.limit import Limit
-from analyzer.report.comparison import formats, schema
+from analyzer.report.comparison import formats, schema, text
 from analyzer.report.redact import Project
 from analyzer.report.redact.runs import redact_runs
+from analyzer.report.style import Style
 from running.json_schema import jsonschema
 from showing import comparisons
 from showing.pages import Page
@@ -48,6 +49,18 @@ def test_every_format_gives_the_answer_and_what_became_of_the_findings(form):
     assert re.search("fixed.*DL001|DL001.*fixed", text)
     assert "confirmed: 3.0 ms faster" in text
     assert re.search("new.*XF001|XF001.*new", text)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_the_title_of_a_finding_is_told_whole(width):
+    """Where the figures leave it no room it was cut in its middle: `Data loader kee…ing waiting`."""
+    title = "Steps that a CUDA graph could replay"
+    found = msgspec.structs.replace(finding("DL001", 4_000_000), title=title)
+    comparison = compare([snapshot(findings=(found,), quiet=())], [snapshot(7_000_000)])
+    shown = text.render(comparison, None, Style(width=width)).partition("\nFindings\n")[2].partition("\n\n")[0]
+    heads, *lines = shown.splitlines()
+    begin, end = heads.index("rule"), heads.index("promised before")
+    assert " ".join(" ".join(line[begin:end].split()) for line in lines) == f"DL001 {title}"
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
