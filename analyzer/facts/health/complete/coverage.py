@@ -9,7 +9,7 @@ from analyzer.facts.device.activity import is_elsewhere
 from analyzer.facts.device.captures import captured_launches, made_anew
 from analyzer.facts.device.launches import by_kernel_launch, launches_with_work
 from analyzer.facts.device.section import DeviceFacts
-from analyzer.facts.health.complete.repairs import FEWER_STEPS, WHOLE_FILE, is_cut
+from analyzer.facts.health.complete.repairs import CLOCKS, FEWER_STEPS, WHOLE_FILE, is_cut
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.steps.find import Steps
@@ -33,6 +33,8 @@ _ACCESS = {
     "cuda": f"{_ALONE} and that CUPTI may be used (NVreg_RestrictProfilingToAdminUsers)",
     "rocm": f"{_ALONE} (rocprof, omnitrace) and that torch was built with roctracer",
 }
+# The frames of what is judged.
+_WORK = ("ops", "kernels", "copies")
 _ACTIVITIES = {"xpu": "XPU", "mtia": "MTIA"}
 _MAKERS = (
     "torch.profiler alone does not record the work of this device: use its maker's profiler (Apple: torch.mps.profiler with "
@@ -139,8 +141,11 @@ def launches_without_op(host: HostFacts, time: TimeFacts) -> float:
 
 def _empty(trace: Trace) -> Symptom:
     """Nothing to judge: why, as far as the file tells."""
+    absurd = int(is_any(trace.quarantined["kind"], *_WORK).sum())
     if is_cut(trace):
         why, fix = ": the file ends early.", WHOLE_FILE
+    elif absurd:
+        why, fix = f" whose times can be: {count(absurd, 'event')} of them had to be set aside.", CLOCKS
     elif len(trace.python):
         why, fix = ", only Python calls.", _activities(trace)
     else:

@@ -20,7 +20,7 @@ UNTOUCHED = "name the file as the profiler wrote it, not one that another tool h
 FEWER_STEPS = "record fewer steps, or raise the profiler's buffer size; do not run another profiler beside it"
 _SCHEDULED = "schedule(wait=5, warmup=2, active=6, repeat=1)"
 _LET_END = "let the schedule end the recording at prof.step(), not the end of the program"
-_CLOCKS = "record it again; if it stays, update torch and the device's driver"
+CLOCKS = "record it again; if it stays, update torch and the device's driver"
 # How names and lists are written, not what they say: every event is there with its times.
 _OF_TEXT = frozenset(
     {"invalid-escape", "control-character", "invalid-utf8", "invalid-surrogate", "leading-text", "trailing-comma"}
@@ -38,7 +38,7 @@ _ADVICE = {
         UNTOUCHED,
     ),
     **dict.fromkeys(("unfinished", "unmatched-end", "partial-step"), _LET_END),
-    **dict.fromkeys(("negative-duration", "absurd-duration", "absurd-start"), _CLOCKS),
+    **dict.fromkeys(("negative-duration", "absurd-duration", "absurd-start"), CLOCKS),
 }  # fmt: skip
 
 

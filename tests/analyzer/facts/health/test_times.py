@@ -174,3 +174,18 @@ def test_a_device_that_is_behind_a_call_that_waited_for_it(by_us: float, late: i
     builder.runtime("cudaDeviceSynchronize", 59_700, 100)
     found = [one for one in Facts(builder.trace()).health.symptoms if "that waited for its end" in one.message]
     assert [one.gravity for one in found] == [gravity]
+
+
+def test_a_trace_whose_every_time_is_absurd_was_not_cleared() -> None:
+    """Its events are there: to export them earlier, as was advised, gives the same ones."""
+    builder = training()
+    for event in builder.events:
+        if event.get("ph") == "X":
+            event["dur"] = -event["dur"] - 1
+    (symptom,) = (one for one in Facts(builder.trace()).health.symptoms if one.code == "PG005")
+    assert symptom.gravity is Gravity.UNUSABLE
+    # Of 240 times three ops and a kernel.
+    assert "neither ops nor device work whose times can be: 960 events" in symptom.message
+    assert "export" not in symptom.message + symptom.fix
+    (empty,) = (one for one in Facts(TraceBuilder(None).step(0, 0, 100).trace()).health.symptoms if one.code == "PG005")
+    assert "its events were cleared before the export" in empty.message
