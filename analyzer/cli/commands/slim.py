@@ -42,3 +42,8 @@ def command(path: Path, output: Path, span: str | None, no_python: bool, no_shap
             redaction=redaction(no_redact),
         )
     click.echo(summary(output, result))
+    if steps is None and not (no_python or no_shapes):
+        click.echo(
+            "advisor: note: every event was kept; --steps A-B, --no-python or --no-shapes make the copy smaller",
+            err=True,
+        )

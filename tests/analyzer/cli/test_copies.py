@@ -163,3 +163,12 @@ def test_an_event_that_cannot_be_looked_through_is_left_out_and_counted() -> Non
     redaction = Redaction(str)
     assert list(redaction.events([b'{"name": "a"', b'{"name": "b"}'])) == [b'{"name": "b"}']
     assert redaction.unread == 1
+
+
+@pytest.mark.parametrize(("options", "told"), [([], True), (["--steps", "6-20"], False), (["--no-python"], False)])
+def test_a_copy_of_everything_says_what_would_make_it_smaller(
+    options: list[str], told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = _trace(tmp_path / "trace.json", "gemm")
+    assert main(["slim", str(trace), "-o", str(tmp_path / "copy.json.gz"), *options]) == 0
+    assert ("every event was kept" in capsys.readouterr().err) is told
