@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.analysis import Analysis
-from analyzer.page.job import JobPage, RankBar, job_page
+from analyzer.page.job import UNKNOWN, JobPage, RankBar, job_page
 from analyzer.page.words import safe
 from analyzer.report.style import Style
 
@@ -38,7 +38,9 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
 def _bar(bar: RankBar) -> str:
     cells = [round(_BAR * ratio) for ratio in (bar.work_ratio, bar.move_ratio, bar.wait_ratio)]
     drawn = _WORK * cells[0] + _MOVE * cells[1] + _WAIT * cells[2]
-    return f"  rank {bar.rank:<5} {drawn:<{_BAR}} waits {bar.waits:>8} of {bar.step:>8}  {bar.about}"
+    about = "" if bar.about == UNKNOWN else bar.about
+    times = f"{bar.step:>8}, waits unknown" if bar.waits == UNKNOWN else f"waits {bar.waits:>8} of {bar.step:>8}"
+    return f"  rank {bar.rank:<5} {drawn:<{_BAR}} {times}  {about}".rstrip()
 
 
 def _late(page: JobPage) -> Iterator[str]:

@@ -138,6 +138,11 @@ def test_where_no_collective_could_be_matched_waits_are_unknown_not_nothing() ->
         shown = render(unmatched)
         assert "no wait seen" not in shown
         assert "waits 0 ns" not in shown
+    rows = [line for line in text.render(unmatched).splitlines() if line.startswith("  rank ") and "waits" in line]
+    assert len(rows) == len(page.bars)
+    for row, bar in zip(rows, page.bars, strict=True):
+        assert f"{bar.step}, waits unknown" in row
+        assert row.count("unknown") == 1, "nor what a rank is bound by, once more in the same word"
     assert "in collectives, waiting or not" in text.render(unmatched)
     # Where some were matched, nothing waited for is nothing.
     known = job_page(analysis.job)
