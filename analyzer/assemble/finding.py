@@ -18,8 +18,8 @@ from analyzer.views.timeline import DrawnStep
 _MAX_INTERVALS = 200
 
 _WITHOUT = {
-    Figure.BOUND: "without the profiler, which slows the rest of the step, up to",
-    Figure.ESTIMATE: "without the profiler, whose cost follows what it records, about",
+    Figure.BOUND: "of a step without the profiler, which slows the rest of it, up to",
+    Figure.ESTIMATE: "of a step without the profiler, whose cost follows what it records, about",
 }
 
 
@@ -84,7 +84,7 @@ def _basis(facts: Facts, item: Judged, unprofiled: float | None) -> str:
     if not item.ns_per_step:
         return basis
     if unprofiled is not None and share(unprofiled) != share(item.ratio):
-        basis += f"; {_WITHOUT[item.finding.saving.kind]} {share(unprofiled)} of it"
+        basis += f"; {_WITHOUT[item.finding.saving.kind]} {share(unprofiled)}"
     elif unprofiled is None and facts.recording.collected.profiler_ns:
         basis += "; the profiler adds so much to the step that nothing is stated of one without it"
     if facts.device.main is None:

@@ -207,8 +207,7 @@ def _too_little(candidate: Candidate, noise: float) -> str:
     ceiling = (
         f"its ceiling, {most} of the step,"
         if candidate.ceiling_ratio <= candidate.promised_ratio
-        else f"even its ceiling, the {most} of the step that it may bring where more comes than the {candidate.promised_ratio:.1%} "
-        "promised,"
+        else f"even its ceiling, {most} of the step where {candidate.promised_ratio:.1%} are promised and more may come,"
     )
     said = f"{ceiling} is below the noise, {noise:.1%}: no trial could tell it from nothing"
     return said.replace("%", " %")

@@ -18,6 +18,6 @@ def outside_steps(facts: Facts) -> str:
     ends = (("first", found.before_ns), ("last", found.after_ns))
     where = " and the ".join(f"{which} {duration(ns)}" for which, ns in ends if ns)
     return (
-        f"In no {facts.steps.noun}, and in no figure, is {share(found.ratio)} of what was recorded: the {where} of it."
+        f"{share(found.ratio)} of what was recorded, the {where}, lies in no {facts.steps.noun} and counts in no figure."
         f"{_EVALUATION if found.evaluates else ''}"
     )

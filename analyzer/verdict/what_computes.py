@@ -73,7 +73,7 @@ def what_computes(facts: Facts) -> str:
     said = "; ".join(part for part in (text, alone, unnamed, _untrained(facts, computing)) if part)
     if len(found.frame) and found.is_family("other").all():
         # Of a device whose work has names of its own, being busy is all that is known.
-        return "Whether that is computing the names of its work do not say" + (f": {alone}." if alone else ".")
+        return "The names of its work do not say whether that is computing" + (f": {alone}." if alone else ".")
     return f"Of the computing: {said}." if said else ""
 
 

@@ -56,7 +56,7 @@ def facts_with(*kernels: tuple[str, float]) -> Facts:
         (((GEMM, 4_500), (GELU, 4_000), ("merge", 500)), "matrix products 50 %, pointwise kernels 44 %; "),
         (
             (("frobnicate", 8_000), ("merge", 500)),
-            "the names of its work do not say: the kernel `frobnicate` alone 94 %.",
+            "The names of its work do not say whether that is computing: the kernel `frobnicate` alone 94 %.",
         ),
     ],
 )

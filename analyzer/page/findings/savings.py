@@ -87,7 +87,7 @@ def basis(saving: SavingDocument) -> str:
 
 
 def calibrated(finding: FindingDocument) -> str:
-    """`On 14 measured pairs without a device this estimate was reached to 62 % in the median.`; empty where there are none."""
+    """`On 14 measured pairs without a device the fix brought 62 % of this estimate in the median.`; empty where there are none."""
     found = finding.calibrated
     if found is None or finding.saving.stated_ns <= 0:
         return ""
@@ -97,7 +97,7 @@ def calibrated(finding: FindingDocument) -> str:
     more = ""
     if found.is_exceeded:
         more = f"; more came than was stated on {found.pairs - found.within}, which lowers the confidence"
-    return f"On {pairs} {of} was reached to {share(found.reached_ratio)}{median}{more}."
+    return f"On {pairs} the fix brought {share(found.reached_ratio)} of {of}{median}{more}."
 
 
 def tried(finding: FindingDocument) -> str:

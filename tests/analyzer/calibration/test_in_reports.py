@@ -78,7 +78,7 @@ def test_pairs_on_a_device_and_without_one_are_counted_apart() -> None:
 def test_every_document_says_how_often_the_bound_was_reached(trace: Path) -> None:
     calibrated = (Calibrated(rule="DL001", pairs=14, within=14, reached_ratio=0.62, on_device=True),)
     analysis = analyse(trace, Options(select=("DL001",), calibrated=calibrated))
-    said = "On 14 measured pairs this bound was reached to 62 % in the median"
+    said = "On 14 measured pairs the fix brought 62 % of this bound in the median"
     assert savings.calibrated(analysis.findings[0]) == f"{said}."
     from analyzer.page.findings.card import card_of
 
@@ -100,7 +100,7 @@ def test_what_was_exceeded_is_said(trace: Path) -> None:
 def test_explain_knows_the_pairs_that_ship(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(SAMPLE), "--isolated", "--full"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "measured pair without a device this estimate was reached to" in shown
+    assert "measured pair without a device the fix brought" in shown
 
 
 ROW = {

@@ -458,7 +458,7 @@ def test_an_estimate_is_promised_as_its_card_says_and_tried_up_to_what_pairs_bro
     # Of the two figures the one that keeps it from being run says how it comes to be larger than the other.
     tuning, _ = tuned(tmp_path, Simulated(lambda changes: 100.0, noise=1.5), analysis)
     reason = trial(tuning, "collector").reason
-    assert "25.0 % of the step that it may bring where more comes than the 20.0 % promised" in reason
+    assert "even its ceiling, 25.0 % of the step where 20.0 % are promised and more may come, is below" in reason
     assert "below the noise" in reason
     assert "a change that can bring less is not run" in text.render(tuning), "not one that promises less"
     # What only a change of the program brings is an estimate as well.
