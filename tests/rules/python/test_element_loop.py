@@ -250,13 +250,11 @@ def test_values_that_each_turn_reads_are_read_once() -> None:
     [
         (("aten::select", "aten::argmax", "aten::item"), False, False),
         (("aten::select", "aten::argmax", "aten::item"), True, True),
-        (("aten::select", "aten::argmax", "aten::add"), False, True),
+        (("aten::select", "aten::mul", "aten::add"), False, False),
     ],
-    ids=["predictions counted", "a gradient comes back", "nothing read"],
+    ids=["predictions counted", "a gradient comes back", "returns added up"],
 )
-def test_turns_that_read_values_and_get_no_gradient_are_no_loss(
-    unit: tuple[str, ...], backward: bool, loss: bool
-) -> None:
+def test_turns_that_get_no_gradient_are_no_loss(unit: tuple[str, ...], backward: bool, loss: bool) -> None:
     builder = world(unit=unit)
     if not backward:
         for event in builder.events:
@@ -264,7 +262,36 @@ def test_turns_that_read_values_and_get_no_gradient_are_no_loss(
                 del event["args"]["Sequence number"]
     found = judged(RULE, builder).finding
     assert (found.title == "Loss computed in a Python loop") is loss
-    assert ("compare the loss" in found.verify) is loss
+    assert ("compare the loss" in found.verify) is (loss or "aten::item" not in unit)
+    assert any("loss = loss +" in fix.code for fix in found.fix) is (loss and "aten::item" not in unit)
+
+
+@pytest.mark.parametrize(
+    ("unit", "said"),
+    [
+        (("select", "item", "select", "slice", "fill_"), "torch.arange(x.shape[1]"),
+        (("select", "item", "select", "slice", "slice", "copy_"), "patches.permute"),
+        (("select", "item", "select", "slice", "mean"), "torch.arange(x.shape[1]"),
+        (("select", "item", "select", "mul", "select", "mul", "add", "select", "copy_"), "out = a * x + b * y"),
+        (("item", "item", "select", "select", "add_", "select", "select", "copy_"), "torch.bincount"),
+        (("select", "item", "select", "select", "fill_"), "x[torch.arange(len(x)), n] = 1"),
+        (("select", "argmax", "item"), "(output.argmax(1) == target).sum()"),
+    ],
+    ids=["masked", "pasted", "parts taken", "factors", "counted", "one element", "only read"],
+)
+def test_turns_that_read_numbers_to_write_get_what_writes_at_once(unit: tuple[str, ...], said: str) -> None:
+    fix = judged(RULE, world(unit=tuple(f"aten::{name}" for name in unit), backward=False)).finding.fix
+    assert said in fix[0].code
+    # What is only read is counted on whole tensors; what says where to write cannot be.
+    assert any("correct +=" in one.code for one in fix) is (said == "(output.argmax(1) == target).sum()")
+    assert any(".tolist()" in one.code for one in fix) is (said != "(output.argmax(1) == target).sum()")
+
+
+@pytest.mark.parametrize("gradient", [True, False])
+def test_a_recursion_without_a_gradient_may_run_on_numbers(gradient: bool) -> None:
+    unit = ("aten::select", "aten::mul", "aten::add", "aten::select", "aten::copy_")
+    fix = judged(RULE, world(unit=unit, backward=gradient)).finding.fix
+    assert any("numpy" in one.code for one in fix) is not gradient
 
 
 def test_turns_that_all_differ_and_layers_are_no_loop() -> None:

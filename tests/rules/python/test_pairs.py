@@ -19,18 +19,20 @@ def world(inside: str, *, nested: bool = True) -> TraceBuilder:
     for number in range(3):
         at = number * 2_000
         builder.step(number, at, 2_000)
-        builder.op("aten::linear", at, 190, **{"Sequence number": number})
+        builder.op("aten::linear", at, 190, **{"Sequence number": number * 1_000})
         builder.op("aten::addmm", at + 5, 180)
         for index in range(PAIRS):
             when = at + 200 + index * 24
             builder.op("aten::select", when, 4)
-            builder.op("aten::select", when + 6, 4)
+            builder.op("aten::select", when + 6, 4, **{"Sequence number": number * 1_000 + index + 1})
             if nested:
                 builder.op("aten::matmul", when + 12, 10)
             builder.op(inside, when + 13, 8)
-        builder.op(
-            "autograd::engine::evaluate_function: AddmmBackward0", at + 1_800, 100, **{"Sequence number": number}
-        )
+        for node, when, of in (
+            ("SelectBackward0", 1_750, number * 1_000 + 1),
+            ("AddmmBackward0", 1_800, number * 1_000),
+        ):
+            builder.op(f"autograd::engine::evaluate_function: {node}", at + when, 40, **{"Sequence number": of})
     return builder
 
 

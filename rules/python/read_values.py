@@ -1,0 +1,88 @@
+"""Turns that read numbers into Python: only to count with them, or to say what of a tensor is taken or written."""
+
+from __future__ import annotations
+
+from analyzer.facts.loops.find import Loop
+from analyzer.finding import Advice
+
+# Ops by which a value becomes one of Python's.
+_READING = frozenset({"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero"})
+_WRITING = frozenset({"aten::copy_", "aten::fill_", "aten::zero_", "aten::index_put_", "aten::masked_fill_"})
+_CHANGING = frozenset({"aten::add_", "aten::sub_", "aten::mul_", "aten::div_"})
+_COMPUTING = frozenset({"aten::add", "aten::sub", "aten::rsub", "aten::mul", "aten::div"})
+_PARTS = frozenset({"aten::slice", "aten::narrow"})
+
+_READ_ONCE = Advice(
+    "diff",
+    "-for i in range(len(output)):\n-    if output[i].argmax().item() == target[i].item():\n-        correct += 1\n"
+    "+correct += (output.argmax(1) == target).sum()   # a tensor; `.item()` once, when it is printed",
+    "Each turn reads values into Python: compare, count and add up on whole tensors, and read one result.",
+)
+_LISTED = Advice(
+    "diff",
+    "-for i in range(n):\n-    use(int(first[i]), int(last[i]))\n"
+    "+for begin, end in zip(first.tolist(), last.tolist()):\n+    use(begin, end)",
+    "Where turns cannot be put together, as with parts of many sizes: all numbers in one read before the loop, which then only "
+    "takes or writes. That saves the reads alone.",
+)
+_FACTORS = Advice(
+    "diff",
+    "-for i in range(len(x)):\n-    out[i] = a[i].item() * x[i] + b[i].item() * y[i]\n"
+    "+a, b = a.view(-1, 1, 1, 1), b.view(-1, 1, 1, 1)   # as many dimensions as x has\n+out = a * x + b * y",
+    "Where the numbers are factors of a row each: they stay tensors, and are spread over the rows.",
+)
+_COUNTED = Advice(
+    "diff",
+    "-for t, p in zip(target, predicted):\n-    counts[t.item(), p.item()] += 1\n"
+    "+counts += torch.bincount(target * n + predicted, minlength=n * n).view(n, n)",
+    "Where each turn adds to the element that the numbers name: all at once. Other values than 1: "
+    "`counts.index_put_((rows, columns), values, accumulate=True)`.",
+)
+_MASKED = Advice(
+    "diff",
+    "-for i in range(len(x)):\n-    x[i, : int(n[i])] = 0\n"
+    "+mask = torch.arange(x.shape[1], device=x.device) < n[:, None]\n+x = x.masked_fill(mask, 0)",
+    "Where the numbers say how far a part of each row goes: one mask for all rows, `mask[..., None]` where x has more dimensions; "
+    "the sum of each part is that of `x * mask`.",
+)
+_PLACED = Advice(
+    "python",
+    "rows = top[:, None] + torch.arange(height)      # n places each\ncolumns = left[:, None] + torch.arange(width)\n"
+    "images[torch.arange(n)[:, None, None], :, rows[:, :, None], columns[:, None, :]] = patches.permute(0, 2, 3, 1)",
+    "Where parts of one size are pasted: the places as tensors, and one write. The same index takes such parts out.",
+)
+_ELEMENTS = Advice(
+    "diff",
+    "-for i in range(len(x)):\n-    x[i, n[i].item()] = 1\n+x[torch.arange(len(x)), n] = 1",
+    "Where the numbers name one element of each row: an index of tensors, and one write.",
+)
+_VALUES = Advice(
+    "diff",
+    "-for i in range(len(x)):\n-    out[i] = f(x[i]).item()\n+out = f(x)",
+    "Where the numbers are what is written: `f` on the whole tensor, and nothing is read.",
+)
+
+
+def reads(loop: Loop) -> bool:
+    """Whether its turns read values into Python."""
+    return bool(_READING & _ops(loop))
+
+
+def at_once(loop: Loop) -> tuple[Advice, ...]:
+    """What to do instead of reading in each turn, the likeliest first."""
+    ops = _ops(loop)
+    writes = bool(ops & _WRITING)
+    if not writes and not ops & (_PARTS | _CHANGING):
+        return (_READ_ONCE,)
+    if not ops & _PARTS:
+        if writes and ops & _CHANGING:
+            return (_COUNTED, _LISTED)
+        if ops & (_COMPUTING | _CHANGING):
+            return (_FACTORS, _LISTED)
+        return (_ELEMENTS, _VALUES, _LISTED)
+    placed = sum(name in _PARTS for name in loop.unit) > 1
+    return (*((_PLACED, _MASKED) if placed else (_MASKED,)), _LISTED)
+
+
+def _ops(loop: Loop) -> frozenset[str]:
+    return frozenset(loop.unit + loop.in_some_turns)
