@@ -23,5 +23,9 @@ def line_of(facts: Facts, time: IntervalSet) -> CodeLine | None:
     main = facts.host.main_thread
     if main is None or not time:
         return None
+    # At its start what holds the time may not have been called yet.
+    inside = facts.host.stacks.inside(main, time)
+    if inside:
+        return inside[0][0]
     weight = time.end_ns - time.start_ns
     return facts.host.stacks.commonest([main] * len(time), time.start_ns, main, weight, until_ns=time.end_ns)

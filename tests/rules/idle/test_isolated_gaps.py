@@ -61,6 +61,18 @@ def test_names_what_stacks_show() -> None:
     assert "slower" in beside.note
 
 
+@pytest.mark.parametrize(
+    ("called", "named"), [(500, "write_report"), (None, "main")], ids=["called late", "not at all"]
+)
+def test_the_line_is_of_what_holds_the_gap_and_not_of_where_it_begins(called: float | None, named: str) -> None:
+    """The last op has ended half a millisecond before the function that stops is called."""
+    builder = world(device=None)
+    builder.python("train.py(40): main", 0, 6 * STEP + 80_000)
+    if called is not None:
+        builder.python("report.py(7): write_report", 2 * STEP + called, 79_000)
+    assert f"the program stops in `{named}` " in judged(RULE, builder).finding.why
+
+
 def test_fires_on_the_cpu() -> None:
     assert judged(RULE, world(device=None)).finding.saving.claims.total_ns == 80_000_000
 
