@@ -51,7 +51,8 @@ Stacks make every Python call slower: with them the share is too high. A C++ ext
 interpreter's lock leaves no event and looks like Python, and so do ops that were not recorded: where a fifth of the kernels is
 launched outside any op, confidence is low. So does time in which other programs had the core: where `advisor collect` saw that, or
 ops stand still as often as what lies between them, what is left must reach the threshold. A server that waits for requests looks
-the same. A device program whose device was not recorded shows its waits here.
+the same. A device program whose device was not recorded shows its waits here. Where a third of the steps or fewer hold three
+quarters of it, it is told of these, as of something whose frequency a few steps do not tell; of one step with low confidence.
 
 ## Thresholds
 - `min_ratio`: share of the used steps from which the rule fires.
@@ -77,10 +78,9 @@ from analyzer.units import count, duration, share
 from rules import adapters
 from rules.commands import collect
 from rules.place import location
-from rules.python import after_reads, called, caveats, checkpoints, known_places, sampled
+from rules.python import after_reads, called, caveats, checkpoints, known_places, sampled, seldom
 from rules.python.advice import (
     CLIPPED_IN_PARTS,
-    LESS_OFTEN,
     PROCESSES,
     SIMULATOR,
     elsewhere,
@@ -205,28 +205,33 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
     line = None if top else sampled.sampled_line(facts, ratio)
     before = checkpoints.sentence(facts, time)
     where = sampled.sentence(facts, line) if line is not None else named or between(facts, time)
-    who = "The GPU idles" if facts.device.main is not None else "The step spends"
-    inflated = _inflated(facts, time, limits["max_events_per_ms"])
+    inflated, few = _inflated(facts, time, limits["max_events_per_ms"]), seldom.steps_of(facts, time)
+    spends = "The step spends" if few is None else "The steps spend"
+    who = "The GPU idles" if facts.device.main is not None else spends
     return Finding(
         why=(
-            f"{who} {duration(facts.steps.per_step(time.total_ns))} of {facts.steps.each} ({share(ratio)}) "
-            f"in host code outside any PyTorch op{where}.{before}{adapters.sentence(facts, time)}"
+            f"{who} {seldom.words(facts, time)} in host code outside any PyTorch op{where}.{before}{adapters.sentence(facts, time)}"
             f"{after_reads.sentence(facts, time)}"
         ),
         saving=Saving(
             claims=time,
             behind=facts.sync.behind(facts.host.silent),
-            basis="idle time in which no op, launch or loader runs on the threads that issue work",
+            basis="idle time in which no op, launch or loader runs on the threads that issue work"
+            + ("" if few is None else seldom.BASIS),
         ),
         fix=_fix(
             facts, time, line, move(top[0]) if top else sampled.move(facts, line, ratio) if line is not None else None
         ),
         verify="Record again without stacks: the share of PY001 should fall below 5 %.",
-        steps_seen=facts.steps.count_with(time),
-        confidence=_confidence(facts, named=top is not None, inflated=inflated),
+        steps_seen=facts.steps.count_with(time) if few is None else few,
+        confidence=seldom.at_most(facts, time, _confidence(facts, named=top is not None, inflated=inflated)),
         evidence=evidence_of(facts, time, places),
         location=location(top[0]) if top else sampled.location(line) if line is not None else None,
-        caveats=(*caveats.of(facts, time, inflated=inflated), *caveats_of_the_core(facts, limits, time)),
+        caveats=(
+            *(() if few is None else (seldom.CAVEAT,)),
+            *caveats.of(facts, time, inflated=inflated),
+            *caveats_of_the_core(facts, limits, time),
+        ),
         severity_cap=Severity.MEDIUM if inflated else Severity.HIGH,
         capped_because="recording stacks slows Python down",
     )
@@ -270,7 +275,8 @@ def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advic
         return (*saved, moved if moved is not None else look(facts))
     late = after_reads.one_step_late(facts, time)
     # What writes prepares no data: a loader's workers have no part in it.
-    moving = () if _writes(facts, time, line) else (*_seldom(facts, time), *elsewhere(facts))
+    less = seldom.less_often(facts, time)
+    moving = less if _writes(facts, time, line) else (*less, *elsewhere(facts))
     if moved is not None:
         return (*called.remedy(facts, time), moved, *(() if in_update(facts, time) else (*late, *moving)))
     if not acts_on_values(facts, time):
@@ -281,11 +287,6 @@ def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advic
     # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader; more often no batch is.
     often = facts.steps.noun != "recording" and facts.sync.silences(time)[0].stretches > facts.steps.count
     return (look(facts), SIMULATOR, *late) if often else (look(facts), *late, *moving, SIMULATOR)
-
-
-def _seldom(facts: Facts, time: IntervalSet) -> tuple[Advice, ...]:
-    """What comes in the lesser part of the steps may be no part of making a batch."""
-    return (LESS_OFTEN,) if 2 * facts.steps.count_with(time) < facts.steps.count else ()
 
 
 def _writes(facts: Facts, time: IntervalSet, line: SampledLine | None) -> bool:

@@ -135,6 +135,16 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
         part = time.overlap_with(self.used["start_ns"].to_numpy(), self.used["end_ns"].to_numpy())
         return int((part > part.max(initial=0) * _SPILL_RATIO).sum())
 
+    def few_with_most(self, time: IntervalSet) -> int | None:
+        """The fewest used steps that hold three quarters of a time, where they are a third of all or less; None where it recurs.
+
+        Of parts that vary at random, as waiting times do, a third of the steps hold less.
+        """
+        part = time.overlap_with(self.used["start_ns"].to_numpy(), self.used["end_ns"].to_numpy())
+        held = np.cumsum(np.sort(part)[::-1])
+        few = int(np.searchsorted(4 * held, 3 * part.sum())) + 1
+        return few if part.any() and 3 * few <= self.count else None
+
     def count_of_host(self, at_ns: Int64Array) -> int:
         """In how many used steps the host is at any of these moments, which may be ahead of where the device is."""
         step = self.of_host(at_ns)

@@ -75,6 +75,56 @@ def test_fires_on_the_cpu() -> None:
     assert judged(RULE, world(device=None)).ns_per_step == 40_000_000
 
 
+def paused(long: tuple[int, ...], *, gap: float, usual: float = 0, device: str | None = None) -> TraceBuilder:
+    """Nine steps of 10 ms, those in `long` longer by `gap` us before their op, the others by `usual`."""
+    builder, at = TraceBuilder(device, advisor={"python_loop": QUIET, "gc_recorded": True}), 0.0
+    for number in range(9):
+        more = gap if number in long else usual
+        builder.step(number, at, 10_000 + more)
+        if device is None:
+            builder.op("aten::linear", at + more, 10_000)
+        else:
+            builder.launch(at + more, kernel_start=at + more + 5, kernel_dur=9_995)
+        at += 10_000 + more
+    return builder
+
+
+@pytest.mark.parametrize("device", [None, "cuda"])
+@pytest.mark.parametrize(
+    ("long", "usual", "said", "confidence"),
+    [
+        (
+            (4,),
+            0,
+            "30 ms in all (25 % of the recorded steps), most of it in 1 of 9 steps, in host code",
+            Confidence.LOW,
+        ),
+        (
+            (4,),
+            800,
+            "36 ms in all (29 % of the recorded steps), most of it in 1 of 9 steps, in host code",
+            Confidence.LOW,
+        ),
+        ((1, 4, 7), 0, "90 ms in all (50 % of the recorded steps), most of it in 3 of 9 steps, in", Confidence.MEDIUM),
+        ((0, 2, 4, 6, 8), 0, "of each 27 ms step (62 %) in host code", Confidence.MEDIUM),
+        ((4,), 8_000, "of each 20 ms step (51 %) in host code", Confidence.MEDIUM),
+    ],
+    ids=["once", "once and a little", "in some", "in many", "in all, and once more"],
+)
+def test_what_few_steps_hold_is_told_of_these(
+    device: str | None, long: tuple[int, ...], usual: float, said: str, confidence: Confidence
+) -> None:
+    found = judged(RULE, paused(long, gap=30_000, usual=usual, device=device))
+    few = "most of it in" in said
+    assert said in found.finding.why
+    assert found.finding.confidence is confidence
+    assert any("how often this happens" in caveat for caveat in found.finding.caveats) is few
+    assert ("how often it comes" in found.finding.saving.basis) is few
+    assert any("what comes every few steps" in advice.code for advice in found.finding.fix) is few
+    if few:
+        assert found.finding.steps_seen == len(long)
+
+
 def rollout(each: float, between: float, turns: int = 100) -> TraceBuilder:
     """Steps on the CPU in which a policy of two ops is asked for an action, its value is read, and the program goes on with it."""
     builder, at = TraceBuilder(None, advisor={"python_loop": QUIET}), 0.0
