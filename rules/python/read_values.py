@@ -49,7 +49,8 @@ _PLACED = Advice(
     "python",
     "rows = top[:, None] + torch.arange(height)      # n places each\ncolumns = left[:, None] + torch.arange(width)\n"
     "images[torch.arange(n)[:, None, None], :, rows[:, :, None], columns[:, None, :]] = patches.permute(0, 2, 3, 1)",
-    "Where parts of one size are pasted: the places as tensors, and one write. The same index takes such parts out.",
+    "Where parts of one size are pasted: the places as tensors, and one write; the same index takes such parts out. Where parts "
+    "overlap and are added up, or the larger stays: `scatter_reduce_`.",
 )
 _ELEMENTS = Advice(
     "diff",

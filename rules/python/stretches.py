@@ -99,9 +99,10 @@ _QUIET = "record on a quiet machine, or with `advisor collect`, which asks the s
 def _stood_still(facts: Facts, time: IntervalSet) -> str:
     stalls = facts.time.stalls
     mine = stalls.without_core & time
+    usual = "at their place in other steps" if stalls.ops.by_steps else "usual behind the same op"
     return (
-        f"{share(facts.steps.ratio(mine.total_ns))} are {count(len(mine), 'stretch', 'stretches')} longer than at their place in "
-        f"other steps, as {count(stalls.ops.count, 'op is', 'ops are')}: the thread may have had no core then"
+        f"{share(facts.steps.ratio(mine.total_ns))} are {count(len(mine), 'stretch', 'stretches')} longer than {usual}, as "
+        f"{count(stalls.ops.count, 'op is', 'ops are')}: the thread may have had no core then"
     )
 
 

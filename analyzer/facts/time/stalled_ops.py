@@ -25,22 +25,29 @@ from traces.ordering import in_order
 _MORE = 1.5
 # What an op does in every other step is its work.
 _SELDOM = 0.5
+# With fewer steps none is "the others": places are then told by the op before, and hold so many alike at least.
+_FEWEST_STEPS = 3
+_ALIKE = 10
+# Ops that take longer than this may take as much more because their shapes are others, which at one place in a step they are not.
+_SMALL_NS = 500_000
 # Of a few stops, so many times as many may fall on one kind of time.
 _BY_CHANCE = 2
 
 
 class StalledOps(msgspec.Struct, frozen=True):
-    """Torch's ops on the training thread that come at the same place in more than half of the used steps, without what they call.
+    """Torch's ops on the training thread of which it is known what they usually take at their place, without what they call.
 
     Args:
         count: Those that took far longer than there usually.
         stalled_ns: What these took beyond the median at their place.
         watched_ns: Time of all of them, without `stalled_ns`.
+        by_steps: Whether they are compared with those of other steps; where there are too few, with those behind the same op.
     """
 
     count: int
     stalled_ns: int
     watched_ns: int
+    by_steps: bool = True
 
     def expected_ns(self, time_ns: int) -> int:
         """How much of some other time of the thread stands still, if it does so as often as the ops do.
@@ -80,15 +87,15 @@ def stalled_ops(steps: Steps, host: HostFacts, least_ns: int = SILENCE_NS) -> St
     more = dur - usual.median_ns
     long = usual.often & (more >= np.maximum(least_ns, (_MORE - 1) * usual.median_ns))
     stalled = int(more[long].sum())
-    return StalledOps(int(long.sum()), stalled, int(dur[usual.often].sum()) - stalled)
+    return StalledOps(int(long.sum()), stalled, int(dur[usual.often].sum()) - stalled, steps.count >= _FEWEST_STEPS)
 
 
 class Usual(msgspec.Struct, frozen=True):
-    """What ops usually take at their place: the same name, as often before in its step.
+    """What ops usually take at their place: the same name, as often before in its step, or of few steps behind the same op.
 
     Args:
-        median_ns: Of the steps that have one there, for each op.
-        often: Whether more than half of the used steps have one there.
+        median_ns: Of the steps that have one there, for each op; without steps what three of four take.
+        often: Whether more than half of the used steps have one there; without steps, whether many stand there and take little.
     """
 
     median_ns: Int64Array
@@ -106,10 +113,15 @@ def at_their_place(steps: Steps, frame: pd.DataFrame, rows: Int64Array, taken_ns
     """
     start = frame["start_ns"].to_numpy()[rows]
     step, name = steps.of_host(start), codes_of(frame["name"])[rows].astype(np.int64)
+    few = steps.count < _FEWEST_STEPS
     # By name and how many of that name come before it in its step, then by how long it takes.
-    order = in_order(start, step, name)
     place = np.empty_like(name)
-    place[order] = _count_along(name[order], step[order])
+    if few:
+        order = in_order(start)
+        place[order] = np.concatenate([[-1], name[order][:-1]]) if len(order) else order
+    else:
+        order = in_order(start, step, name)
+        place[order] = _count_along(name[order], step[order])
     order = in_order(taken_ns, place, name)
     same = _runs(name[order], place[order])
     size = np.bincount(same)
@@ -117,8 +129,9 @@ def at_their_place(steps: Steps, frame: pd.DataFrame, rows: Int64Array, taken_ns
     median: Int64Array = np.zeros(len(rows), dtype=np.int64)
     often = np.zeros(len(rows), dtype=bool)
     if len(rows):
-        median[order] = taken_ns[order][first + size // 2][same]
-        often[order] = size[same] > _SELDOM * steps.count
+        usual = taken_ns[order][first + (3 * size // 4 if few else size // 2)]
+        median[order] = usual[same]
+        often[order] = ((size >= _ALIKE) & (usual < _SMALL_NS) if few else size > _SELDOM * steps.count)[same]
     return Usual(median, often)
 
 

@@ -78,3 +78,35 @@ def test_what_each_step_does_is_the_programs_whatever_else_runs() -> None:
     assert "3 stretches longer than at their place in other steps, as 3 ops are" in finding.caveats[-1]
     (quiet,) = run(PYTHON, stopping(gaps=(9_000, 9_000, 9_000), stalls=0, usual=10_000)).findings
     assert not any("no core" in caveat for caveat in quiet.caveats)
+
+
+def unmarked(*, gaps: int, stalls: int, usual: float = 30) -> TraceBuilder:
+    """Sixty turns of two ops that no step marks; before some 6 ms pass, some ops take 6 ms more."""
+    builder, at = (
+        TraceBuilder(None, advisor={"python_loop": {"turns": 10_000, "mean_ns": 175_000}, "gc_recorded": True}),
+        0.0,
+    )
+    for turn in range(60):
+        for name in ("aten::layer_norm", "aten::gelu"):
+            first = name == "aten::layer_norm"
+            at += (usual if first else 30) + (6_000 if first and turn % 60 in range(1, 2 * gaps, 2) else 0)
+            dur = 200 + (6_000 if not first and turn % 60 in range(0, 2 * stalls, 2) else 0)
+            builder.op(name, at, dur)
+            at += dur
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("world", "state"),
+    [
+        (unmarked(gaps=8, stalls=0), State.FIRED),
+        (unmarked(gaps=8, stalls=8), State.CANNOT_TELL),
+        (unmarked(gaps=0, stalls=8, usual=3_000), State.FIRED),
+        (unmarked(gaps=8, stalls=8, usual=3_000), State.FIRED),
+    ],
+    ids=["ops as ever", "ops as often", "in each turn", "in each turn, and ops as often"],
+)
+def test_without_steps_ops_are_compared_with_those_behind_the_same_one(world: TraceBuilder, state: State) -> None:
+    result = run(PYTHON, world)
+    assert result.state is state
+    assert state is State.FIRED or "longer than usual behind the same op" in result.reason
