@@ -3,10 +3,11 @@
 Names are those that the installed packages take: accelerate 1.15, lightning 2, transformers 5, fastai 2.8, ultralytics 8,
 stable-baselines3 2.9. Those of
 mmengine (`AmpOptimWrapper`, `accumulative_counts`), detectron2 (`SOLVER.AMP.ENABLED`) and skorch (`compile=True`) are documented.
-Keras' are those of version 3 on torch, where `jit_compile` is `torch.compile` (`keras/src/backend/torch/trainer.py`).
-A framework without a word for a change is told of torch's own. Engines that serve models have words as well: vLLM's
-`enforce_eager` turns off its compiler and its graphs (docs.vllm.ai, design/debug_vllm_compile), SGLang's are those of its
-`ServerArgs`.
+Keras' are those of version 3 on torch, where `jit_compile` is `torch.compile` (`keras/src/backend/torch/trainer.py`), Composer's
+those of its `Trainer` (0.32).
+A framework without a word for a change is told of torch's own. Engines that serve models have words as well: vLLM's (0.33)
+`enforce_eager` turns off its compiler and its graphs (docs.vllm.ai, design/debug_vllm_compile), SGLang's (0.5.23) are those of its
+`ServerArgs`; of graphs they have named the phase since 2026, and an engine refuses the names of before.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ _SENTENCES = "-args = SentenceTransformerTrainingArguments(...)\n+args = Sentenc
 _LIGHTNING = "-trainer = L.Trainer(...)\n+trainer = L.Trainer(..., {})"
 _ACCELERATE = "-accelerator = Accelerator(...)\n+accelerator = Accelerator(..., {})"
 _MMENGINE = '-optim_wrapper = dict(type="OptimWrapper", optimizer=...)\n+optim_wrapper = dict({}, optimizer=...)'
+_COMPOSER = "-trainer = Trainer(...)\n+trainer = Trainer(..., {})"
 _KERAS = "-model.compile(...)\n+model.compile(..., {})"
 
 _VLLM = "-llm = LLM(model, ...)\n+llm = LLM(model, ..., {})"
@@ -32,6 +34,8 @@ _BFLOAT16 = {
     "accelerate": _ACCELERATE.format('mixed_precision="bf16"'),
     "fastai": "+learn = learn.to_bf16()",
     "mmengine": _MMENGINE.format('type="AmpOptimWrapper", dtype="bfloat16"'),
+    "composer": _COMPOSER.format('precision="amp_bf16"'),
+    "ultralytics": '-model.train(..., amp=False)\n+model.train(..., amp="bf16")   # older versions: amp=True, which is float16',
     "keras": '+keras.mixed_precision.set_global_policy("mixed_bfloat16")   # before the layers are made',
 }
 _FLOAT16 = {
@@ -44,6 +48,7 @@ _FLOAT16 = {
     "fastai": "+learn = learn.to_fp16()",
     "mmengine": _MMENGINE.format('type="AmpOptimWrapper"'),
     "keras": '+keras.mixed_precision.set_global_policy("mixed_float16")   # before the layers are made',
+    "composer": _COMPOSER.format('precision="amp_fp16"'),
     "ultralytics": "-model.train(..., amp=False)\n+model.train(..., amp=True)",
     "detectron2": "+cfg.SOLVER.AMP.ENABLED = True",
 }
@@ -64,12 +69,14 @@ _COMPILED = {
     "accelerate": "+model = torch.compile(model)\n model, optimizer = accelerator.prepare(model, optimizer)",
     "ultralytics": "-model.train(...)\n+model.train(..., compile=True)",
     "skorch": "-net = NeuralNetClassifier(...)\n+net = NeuralNetClassifier(..., compile=True)",
+    "composer": _COMPOSER.format("compile_config={}"),
     "keras": _KERAS.format("jit_compile=True"),
 }
 # Graphs of the passes that only decode: prefills, and batches larger than those captured, are launched kernel by kernel.
 _REPLAYED = {
     "vllm": _VLLM.format("enforce_eager=False"),
-    "sglang": _SGLANG.format("disable_cuda_graph=False, cuda_graph_max_bs=largest_batch"),
+    "sglang": _SGLANG.format("disable_cuda_graph=False, cuda_graph_max_bs_decode=largest_batch")
+    + "   # before 2026's: cuda_graph_max_bs",
 }
 # The next batch is scheduled, and the last one's tokens are handled, while the model works on this one.
 _AHEAD = {
@@ -89,24 +96,33 @@ _FUSED = {
 }
 
 # ModelCheckpoint and validation of Lightning and Keras, arguments of transformers 5 and ultralytics 8, events of ignite 0.5.
-# So many times as seldom as now; the figures below stand where how often it is now is not known.
+# So many times as seldom as now (`NOW`), but twice in the run at least; else after so many steps. Either stands for `SELDOM`.
 _TIMES = 10
+_SELDOM = 1000
+_NOW = 100
 _SAVED_SELDOM = {
-    "transformers": _ARGUMENTS.format('save_strategy="steps", save_steps=1000'),
-    "sentence_transformers": _SENTENCES.format('save_strategy="steps", save_steps=1000'),
-    "lightning": _LIGHTNING.format("callbacks=[ModelCheckpoint(every_n_train_steps=1000)]"),
-    "keras": "-keras.callbacks.ModelCheckpoint(path, ...)\n+keras.callbacks.ModelCheckpoint(path, ..., save_freq=1000)",
-    "ignite": "-@trainer.on(Events.ITERATION_COMPLETED(every=100))   # what saves\n"
-    "+@trainer.on(Events.ITERATION_COMPLETED(every=1000))",
+    "transformers": _ARGUMENTS.format('save_strategy="steps", save_steps=SELDOM'),
+    "sentence_transformers": _SENTENCES.format('save_strategy="steps", save_steps=SELDOM'),
+    "lightning": _LIGHTNING.format("callbacks=[ModelCheckpoint(every_n_train_steps=SELDOM)]"),
+    "composer": _COMPOSER.format('save_interval="SELDOMba"'),
+    "keras": "-keras.callbacks.ModelCheckpoint(path, ...)\n+keras.callbacks.ModelCheckpoint(path, ..., save_freq=SELDOM)",
+    "ignite": "-@trainer.on(Events.ITERATION_COMPLETED(every=NOW))   # what saves\n"
+    "+@trainer.on(Events.ITERATION_COMPLETED(every=SELDOM))",
 }
 _EVALUATED_SELDOM = {
-    "transformers": _ARGUMENTS.format('eval_strategy="steps", eval_steps=1000'),
-    "sentence_transformers": _SENTENCES.format('eval_strategy="steps", eval_steps=1000'),
+    "transformers": _ARGUMENTS.format('eval_strategy="steps", eval_steps=SELDOM'),
+    "sentence_transformers": _SENTENCES.format('eval_strategy="steps", eval_steps=SELDOM'),
     "lightning": _LIGHTNING.format("check_val_every_n_epoch=5, limit_val_batches=0.2"),
+    "composer": _COMPOSER.format('eval_interval="SELDOMba"'),
     "keras": "-model.fit(...)\n+model.fit(..., validation_freq=5)",
     "ultralytics": "-model.train(...)\n+model.train(..., val=False)",
-    "ignite": "-@trainer.on(Events.ITERATION_COMPLETED(every=100))   # what evaluates\n"
-    "+@trainer.on(Events.ITERATION_COMPLETED(every=1000))",
+    "ignite": "-@trainer.on(Events.ITERATION_COMPLETED(every=NOW))   # what evaluates\n"
+    "+@trainer.on(Events.ITERATION_COMPLETED(every=SELDOM))",
+}
+# Counted in batches over the whole run, as it is where evaluations come every so many steps; a run of few epochs would skip them
+# by `check_val_every_n_epoch`.
+_EVALUATED_BY_BATCHES = {
+    "lightning": _LIGHTNING.format("val_check_interval=SELDOM, check_val_every_n_epoch=None") + "   # in batches",
 }
 # Who sets `torch.backends.cudnn.benchmark` by a setting of its own.
 _SEARCHED = {
@@ -164,18 +180,22 @@ def saved_seldom(facts: Facts) -> str | None:
 
 def evaluated_seldom(facts: Facts) -> str | None:
     """A diff for fewer evaluations; None as in `sixteen_bits`."""
-    return _spaced(facts, _said(facts, _EVALUATED_SELDOM))
+    course = facts.recording.run_course
+    rhythmic = course is not None and course.every is not None
+    counted = _said(facts, _EVALUATED_BY_BATCHES) if rhythmic else None
+    return _spaced(facts, counted or _said(facts, _EVALUATED_SELDOM))
 
 
 def _spaced(facts: Facts, said: str | None) -> str | None:
     """With ten times the steps that lie between now, where that is known, and no more than half of the run's."""
+    if said is None:
+        return None
     course = facts.recording.run_course
-    if said is None or course is None or course.every is None:
-        return said
-    seldom = _TIMES * course.every
-    if not course.stopped:
-        seldom = min(seldom, max(course.steps // 2, 2 * course.every))
-    return said.replace("=1000", f"={seldom}").replace("(every=100)", f"(every={course.every})")
+    now = course.every if course is not None else None
+    seldom = _SELDOM if now is None else _TIMES * now
+    if course is not None and not course.stopped and (now is not None or "NOW" not in said):
+        seldom = min(seldom, max(course.steps // 2, 2 * (now or 1)))
+    return said.replace("SELDOM", str(seldom)).replace("NOW", str(now or _NOW))
 
 
 def searched(facts: Facts) -> str | None:

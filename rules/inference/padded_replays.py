@@ -135,7 +135,7 @@ def _fix(facts: Facts, pair: tuple[int, int] | None) -> tuple[Advice, ...]:
         facts,
         {
             "vllm": f'compilation_config={{"cudagraph_capture_sizes": [..., {wanted}]}}',
-            "sglang": f"cuda_graph_bs=[..., {wanted}]",
+            "sglang": f"cuda_graph_bs_decode=[..., {wanted}]",
         },
     )
     more = Advice(

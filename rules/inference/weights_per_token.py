@@ -187,7 +187,7 @@ def _fix(facts: Facts, *, cache: bool) -> tuple[Advice, ...]:
     said = [_LEFT_TO_ENGINE] if _asked_for_awq(facts) else []
     said.append(Advice("diff", more, batch) if more is not None else Advice("text", batch))
     if cache:
-        narrow = engine_setting(facts, {"vllm": 'kv_cache_dtype="fp8"', "sglang": 'kv_cache_dtype="fp8_e5m2"'})
+        narrow = engine_setting(facts, {"vllm": 'kv_cache_dtype="fp8"', "sglang": 'kv_cache_dtype="fp8_e4m3"'})
         words = "A cache of 8 bits, fewer heads of keys and values, shorter texts: attention reads the cache. Check the answers."
         said.append(Advice("diff", narrow, words) if narrow is not None else Advice("text", words))
     elif facts.generation.narrow_weights_ratio("decode") < _MOST:

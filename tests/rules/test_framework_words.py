@@ -30,6 +30,10 @@ def _facts(loop: str | None) -> Facts:
         ("detectron2.engine", False, "SOLVER.AMP.ENABLED"),
         ("mmengine.runner", True, "AmpOptimWrapper"),
         ("keras.src", True, 'set_global_policy("mixed_bfloat16")'),
+        ("composer.trainer", True, 'precision="amp_bf16"'),
+        # `amp=True` is float16, whatever the card: the finding says that bfloat16 needs no scaled loss.
+        ("ultralytics.engine", True, 'amp="bf16"'),
+        ("ultralytics.engine", False, "amp=True"),
     ],
 )
 def test_mixed_precision_is_a_setting_of_the_framework(loop: str, bfloat16: bool, words: str) -> None:

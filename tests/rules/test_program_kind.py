@@ -164,7 +164,7 @@ def _served(*names: str) -> Facts:
     [
         (("execute_context_0(0)_generation_32(32)",), "vllm", "enforce_eager=False"),
         (("gpu_model_runner: forward",), "vllm", "enforce_eager=False"),
-        (("sglang::fused_moe", "vllm::unified_attention"), "sglang", "cuda_graph_max_bs"),
+        (("sglang::fused_moe", "vllm::unified_attention"), "sglang", "cuda_graph_max_bs_decode"),
         (("sampler",), None, "torch.compile(model"),
     ],
 )

@@ -46,10 +46,13 @@ def course(
     }  # fmt: skip
 
 
-def world(*, known: bool = True, stopped: bool = False, told: Any = None, **options: Any) -> TraceBuilder:
-    """Six recorded steps of 5 ms, which say nothing of what lies between them."""
+def world(
+    *, known: bool = True, stopped: bool = False, told: Any = None, loop: str | None = None, **options: Any
+) -> TraceBuilder:
+    """Six recorded steps of 5 ms, which say nothing of what lies between them; a loop of some framework's."""
     told = (course(**options) | {"stopped": stopped}) if told is None else told
-    builder = TraceBuilder(None, advisor={"run": told} if known else {})
+    used = {"imported": {loop.split(".")[0]: None}, "loop": [loop], "data": []} if loop is not None else None
+    builder = TraceBuilder(None, advisor=({"run": told} if known else {}) | ({"frameworks": used} if used else {}))
     for number in range(6):
         builder.step(number, number * 5000, 5000)
         builder.op("aten::linear", number * 5000 + 10, 4900)
@@ -243,7 +246,7 @@ def test_methods_of_an_environment_are_rollouts_whatever_they_are_called(environ
     [
         ("transformers.trainer", "_save_checkpoint", "save_steps=160"),
         ("transformers.trainer", "evaluate", "eval_steps=160"),
-        ("lightning.pytorch", "evaluate", "limit_val_batches"),
+        ("lightning.pytorch", "evaluate", "val_check_interval=160"),
         ("keras.src", "evaluate", "validation_freq=5"),
         ("ignite.engine", "evaluate", "Events.ITERATION_COMPLETED(every=160)"),
         ("accelerate.optimizer", "evaluate", "valid_loader"),
@@ -272,7 +275,9 @@ def test_a_framework_that_evaluates_itself_is_told_in_its_own_words(loop: str, k
         # Of a run of 60 steps half, not ten times the six that lie between now.
         (50, 10, False, False, "eval_steps=30"),
         (50, 10, False, True, "eval_steps=60"),
-        (375, 25, True, False, "eval_steps=1000"),
+        # Of a rhythm that is not known no more than half of the run either: it would end without an evaluation.
+        (375, 25, True, False, "eval_steps=200"),
+        (375, 25, True, True, "eval_steps=1000"),
     ],
 )
 def test_how_seldom_depends_on_how_often_now_and_on_the_run(
@@ -287,6 +292,33 @@ def test_how_seldom_depends_on_how_often_now_and_on_the_run(
         builder.step(number, number * 5000, 5000)
         builder.op("aten::linear", number * 5000 + 10, 4900)
     assert said in judged(RULE, builder).finding.fix[0].code
+
+
+@pytest.mark.parametrize(
+    ("loop", "irregular", "said"),
+    [
+        # Counted over the run: every fifth epoch is none of a run of one.
+        ("lightning.pytorch", False, "val_check_interval=160, check_val_every_n_epoch=None)   # in batches"),
+        ("lightning.pytorch", True, "check_val_every_n_epoch=5"),
+        ("composer.trainer", False, 'eval_interval="160ba"'),
+        ("ignite.engine", False, "every=16))   # what evaluates\n+@trainer.on(Events.ITERATION_COMPLETED(every=160))"),
+        ("ignite.engine", True, "every=100))   # what evaluates\n+@trainer.on(Events.ITERATION_COMPLETED(every=1000))"),
+    ],
+)
+def test_an_evaluation_comes_as_seldom_by_the_frameworks_own_count(loop: str, irregular: bool, said: str) -> None:
+    told = course(usual=375, long=25, place=ROLLOUT | {"functions": [["evaluate", "train.py"]]})
+    if irregular:
+        told |= {"longest": [[100 + number, 405 * MS] for number in range(25)]}
+    assert said in judged(RULE, world(told=told, loop=loop)).finding.fix[0].code
+
+
+def test_every_hundredth_step_is_not_taken_for_every_tenth() -> None:
+    """Ten times ten is the figure that stands where the rhythm is not known."""
+    told = course(usual=900, long=100, place=ROLLOUT | {"functions": [["evaluate", "train.py"]]})
+    told |= {"longest": [[10 * number, 405 * MS] for number in range(1, 101)]}
+    code = judged(RULE, world(told=told, loop="ignite.engine")).finding.fix[0].code
+    assert "-@trainer.on(Events.ITERATION_COMPLETED(every=10))" in code
+    assert "+@trainer.on(Events.ITERATION_COMPLETED(every=100))" in code
 
 
 def test_one_long_step_after_the_other_is_no_rhythm() -> None:

@@ -21,7 +21,7 @@ def test_padding_is_told_without_a_saving(form: str) -> None:
     found = judged(RULE, world(form=form))
     assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
     assert "50 % is padding, most often 8 in the graph of 16" in found.finding.why
-    said = {"vllm": "cudagraph_capture_sizes", "sglang": "cuda_graph_bs"}[form]
+    said = {"vllm": "cudagraph_capture_sizes", "sglang": "cuda_graph_bs_decode"}[form]
     assert any(said in fix.code for fix in found.finding.fix)
 
 
