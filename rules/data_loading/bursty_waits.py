@@ -10,7 +10,8 @@ at the same moment, empties it, and training stands still until the next batch i
 ## How it is measured
 Durations of the loader's `__next__`: 95th percentile at least 5 times the median, and the longest quarter of the calls holds at
 least 80 % of all waiting, while waiting owns at least 5 % of the step. Equal distances between the long calls mean that the
-prefetch queue is too shallow; unequal ones slow samples or storage.
+prefetch queue is too shallow; unequal ones slow samples or storage. Of a loader without workers what the training thread could
+run and had no core for does not count, and workers whose cores others had are not judged.
 
 ## Example
 Slow:
@@ -26,9 +27,9 @@ loader = DataLoader(dataset, batch_size=64, num_workers=4, prefetch_factor=8, pe
 ```
 
 ## Fix
-1. `prefetch_factor=4` to `8`: a deeper queue bridges longer pauses.
+1. `prefetch_factor=4` to `8`: a deeper queue bridges longer pauses. Without workers there is no queue: a worker first.
 2. Where samples differ in cost: convert or remove the slow ones.
-3. `in_order=False` (torch 2.6 and newer) where the order of batches does not matter.
+3. `in_order=False` (torch 2.6 and newer) where the order of batches does not matter, and there are workers.
 
 ## Expected gain
 At most the waiting beyond the median call: the burst goes, the usual wait stays.
@@ -55,8 +56,10 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.data_loading import place, words
+from rules.data_loading.advice import more_workers, suggested_workers
 from rules.data_loading.bursts import MIN_SPREAD, MIN_TOP_RATIO
 
 META = RuleMeta(
@@ -77,6 +80,12 @@ META = RuleMeta(
     references=("https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader",),
     measured=True,
     outside=("prefetch", "workers"),
+)
+_FIND_SLOW = Advice(
+    "python",
+    "for index in range(len(dataset)):\n    begin = time.perf_counter()\n    dataset[index]\n"
+    "    spent = time.perf_counter() - begin\n    if spent > 10 * usual:\n        print(index, spent)",
+    "Find the samples that take long, and convert or drop them.",
 )
 
 
@@ -113,11 +122,16 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     late = pattern.at_least(limits["min_spread"])
     period = pattern.period(late)
     claims = wait.owned & pattern.beyond(late, pattern.median_ns)
+    crowded = _crowded_out(facts, limits, claims)
+    if crowded is not None:
+        yield crowded
+        return
     rhythm = f"every {period} batches" if period else "at no regular distance"
+    idle = "the device idles" if facts.device.main is not None else "training waits"
     yield Finding(
         why=f"{count(len(late), 'batch', 'batches')} of {len(pattern.dur_ns)} come late, {rhythm}: a wait of "
         f"{duration(float(pattern.dur_ns[late].mean()))} against a median of {duration(pattern.median_ns)}; "
-        f"the device idles for {share(facts.steps.ratio(claims.total_ns))} of the steps in them.{place.sentence(facts)}",
+        f"{idle} for {share(facts.steps.ratio(claims.total_ns))} of the steps in them.{place.sentence(facts)}",
         saving=Saving(
             claims,
             behind=facts.sync.behind(wait.inside & pattern.beyond(late, pattern.median_ns)),
@@ -135,24 +149,40 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
+def _crowded_out(facts: Facts, limits: Limits, late: IntervalSet) -> Outcome | None:
+    """That other programs had the cores while batches were late; None where they were the program's own."""
+    wait, without, owned = facts.input.wait, facts.time.without_core_ns, share(facts.steps.ratio(late.total_ns))
+    if not wait.multi_process and without and facts.steps.ratio(late.total_ns - without) < limits["min_ratio"]:
+        return cannot_tell(
+            f"late batches own {owned} of the step, but the thread that makes them had no core for "
+            f"{share(facts.steps.ratio(without))} of it; record on a quiet machine"
+        )
+    crowded = facts.recording.collected.workers_crowded_ratio
+    if wait.multi_process and crowded is not None:
+        return cannot_tell(
+            f"late batches own {owned} of the step, but the workers could run and had no core for "
+            f"{share(crowded)} of the time: other programs had them; record on a quiet machine"
+        )
+    return None
+
+
 def _fix(facts: Facts, period: int | None, workers: int) -> tuple[Advice, ...]:
+    if facts.input.wait.single_process and not facts.input.wait.multi_process:
+        # A loader without workers refuses `prefetch_factor` and `persistent_workers`, and makes each batch when it is asked for.
+        return (_FIND_SLOW, *((more_workers(facts),) if suggested_workers(facts) else ()))
     deeper = words.loader(
         facts,
         {"prefetch_factor": 8, "persistent_workers": True},
         "A deeper queue bridges longer pauses; it costs memory: workers x prefetch_factor batches.",
-    )
-    slow = Advice(
-        "python",
-        "for index in range(len(dataset)):\n    begin = time.perf_counter()\n    dataset[index]\n"
-        "    spent = time.perf_counter() - begin\n    if spent > 10 * usual:\n        print(index, spent)",
-        "Find the samples that take long, and convert or drop them.",
     )
     unordered = words.loader(
         facts,
         {"in_order": False},
         "A slow batch no longer holds up the ones behind it; their order then changes from run to run.",
     )
-    return (deeper, slow, unordered) if period is not None and period == workers else (slow, deeper, unordered)
+    return (
+        (deeper, _FIND_SLOW, unordered) if period is not None and period == workers else (_FIND_SLOW, deeper, unordered)
+    )
 
 
 RULE = Rule(META, check, __doc__)

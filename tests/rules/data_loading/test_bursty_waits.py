@@ -20,15 +20,22 @@ def world(
     usual: float = 200,
     steps: int = 12,
     workers: int | None = None,
+    processes: int = 4,
     lines: dict[str, Any] | None = None,
+    device: str | None = "cuda",
+    told: dict[str, Any] | None = None,
 ) -> TraceBuilder:
-    """Steps of 100 ms; those named wait, the others hardly."""
-    builder = TraceBuilder(advisor={"loader": {"num_workers": workers}, "lines": lines} if workers or lines else None)
+    """Steps of 100 ms; those named wait, the others hardly. Batches come from so many processes, or from the training thread."""
+    known = {"loader": {"num_workers": workers}, "lines": lines} if workers is not None or lines else {}
+    builder = TraceBuilder(device, advisor=known | (told or {}) or None)
     for number in range(steps):
         at = number * 100_000
         spent = wait if number in late else usual
-        builder.step(number, at, 100_000).loader(at, spent, workers=4)
-        builder.launch(at + spent, kernel_start=at + spent + 10, kernel_dur=100_000 - spent - 10)
+        builder.step(number, at, 100_000).loader(at, spent, workers=processes)
+        if device is None:
+            builder.op("aten::linear", at + spent, 100_000 - spent)
+        else:
+            builder.launch(at + spent, kernel_start=at + spent + 10, kernel_dur=100_000 - spent - 10)
     return builder
 
 
@@ -53,6 +60,30 @@ def test_late_batches_name_the_line_that_samples_are_made_at() -> None:
     assert found.location == Location("data.py", 14, "Clips.__getitem__", 12)
     assert any(isinstance(one, Table) and one.rows[0][0] == "data.py:14" for one in found.evidence)
     assert judged(RULE, world()).finding.location is None
+
+
+@pytest.mark.parametrize("processes", [0, 4])
+def test_a_loader_without_workers_has_no_queue_to_deepen(processes: int) -> None:
+    """It refuses `prefetch_factor` and `persistent_workers`."""
+    found = judged(RULE, world(workers=processes, processes=processes, device=None, told={"usable_cores": 8})).finding
+    codes = "\n".join(fix.code for fix in found.fix)
+    assert ("prefetch_factor" in codes) is ("in_order" in codes) is bool(processes)
+    assert ("num_workers=7" in codes) is not bool(processes)
+    assert "waits for 12 % of the steps" in found.why  # no device idles
+
+
+# 150 of 1,200 ms are 12.5 %; what is left of them has to be 5 % still.
+@pytest.mark.parametrize(("lacked", "state"), [(0.07, State.FIRED), (0.08, State.CANNOT_TELL)])
+def test_late_batches_of_a_thread_without_a_core_are_no_slow_samples(lacked: float, state: State) -> None:
+    result = run(RULE, world(processes=0, device=None, told={"core_wait_ratio": lacked}))
+    assert result.state is state
+    assert state is State.FIRED or "the thread that makes them had no core for 8.0 %" in result.reason
+
+
+@pytest.mark.parametrize(("lacked", "state"), [(0.2, State.FIRED), (0.4, State.CANNOT_TELL)])
+def test_late_batches_of_workers_whose_cores_others_had_are_not_judged(lacked: float, state: State) -> None:
+    told = {"usable_cores": 8, "samples": {"worker_cpu_ratio": [0.3], "worker_core_wait_ratio": [lacked]}}
+    assert run(RULE, world(workers=4, told=told)).state is state
 
 
 def test_quiet_when_every_batch_is_late() -> None:
