@@ -52,6 +52,17 @@ _FLOAT16 = {
     "ultralytics": "-model.train(..., amp=False)\n+model.train(..., amp=True)",
     "detectron2": "+cfg.SOLVER.AMP.ENABLED = True",
 }
+_FLOAT32 = {
+    "transformers": "-args = TrainingArguments(..., bf16=True)\n+args = TrainingArguments(..., bf16=False, fp16=False)",
+    "sentence_transformers": "-args = SentenceTransformerTrainingArguments(..., bf16=True)\n"
+    "+args = SentenceTransformerTrainingArguments(..., bf16=False, fp16=False)",
+    "lightning": '-trainer = L.Trainer(..., precision="bf16-mixed")\n+trainer = L.Trainer(..., precision="32-true")',
+    "accelerate": '-accelerator = Accelerator(..., mixed_precision="bf16")\n+accelerator = Accelerator(..., mixed_precision="no")',
+    "mmengine": '-optim_wrapper = dict(type="AmpOptimWrapper", ...)\n+optim_wrapper = dict(type="OptimWrapper", ...)',
+    "composer": '-trainer = Trainer(..., precision="amp_bf16")\n+trainer = Trainer(..., precision="fp32")',
+    "keras": '-keras.mixed_precision.set_global_policy("mixed_bfloat16")\n+keras.mixed_precision.set_global_policy("float32")',
+    "ultralytics": "-model.train(..., amp=True)\n+model.train(..., amp=False)",
+}
 _ACCUMULATED = {
     "transformers": _ARGUMENTS.format("gradient_accumulation_steps=2"),
     "sentence_transformers": _SENTENCES.format("gradient_accumulation_steps=2"),
@@ -140,6 +151,11 @@ def sixteen_bits(facts: Facts, *, bfloat16: bool) -> str | None:
         bfloat16: Whether the card computes in bfloat16; float16 else.
     """
     return _said(facts, _BFLOAT16 if bfloat16 else _FLOAT16)
+
+
+def thirty_two_bits(facts: Facts) -> str | None:
+    """A diff that turns mixed precision off; None as in `sixteen_bits`."""
+    return _said(facts, _FLOAT32)
 
 
 def accumulated(facts: Facts) -> str | None:

@@ -27,7 +27,8 @@ _MATRIX = Pattern(
 _REORDER = Pattern(
     r"aten::(?:to_mkldnn|_to_dense|mkldnn_reorder\w*|_mkldnn_reshape|_mkldnn_transpose\w*)$|mkldnn::_reorder\w*"
 )
-
+# Floats of 16 bits, as the profiler writes their types.
+_SHORT = ("c10::BFloat16", "c10::Half")
 
 # What torch.compile wraps compiled code in: its own time is that of kernels.
 _COMPILED = frozenset({"CompiledFunction"})
@@ -43,6 +44,7 @@ class CpuWork(msgspec.Struct, frozen=True):
         matrix: Time in matrix multiplications and convolutions whose calls usually last long enough to be mostly arithmetic.
         single: The part of it that is known to work on 32-bit floats.
         double: The part of it that is known to work on 64-bit floats.
+        short: The part of it that is known to work on 16-bit floats.
         reorder: Time in changing between plain and oneDNN layouts.
         typed: Whether input types were recorded for the matrix work.
     """
@@ -50,6 +52,7 @@ class CpuWork(msgspec.Struct, frozen=True):
     matrix: IntervalSet
     single: IntervalSet
     double: IntervalSet
+    short: IntervalSet
     reorder: IntervalSet
     typed: bool
 
@@ -62,11 +65,12 @@ def cpu_work(trace: Trace, steps: Steps, host: HostFacts) -> CpuWork:
     matrix = _lasting(ops, here & named(lambda name: _MATRIX.match(name) is not None))
     reorder = here & named(lambda name: _REORDER.match(name) is not None)
     types = ops["input_types"]
-    single, double = matrix & _of_type(types, "float"), matrix & _of_type(types, "double")
+    single, double, short = (matrix & _of_type(types, *kinds) for kinds in (("float",), ("double",), _SHORT))
     return CpuWork(
         _spans(trace, steps, matrix),
         _spans(trace, steps, single),
         _spans(trace, steps, double),
+        _spans(trace, steps, short),
         _spans(trace, steps, reorder),
         bool(present(types)[matrix].any()),
     )
@@ -175,9 +179,9 @@ def function_time(trace: Trace, steps: Steps, host: HostFacts, name: str) -> Int
     return (IntervalSet.of_rows(ops, rows) - IntervalSet.of_rows(ops, called)) & steps.window
 
 
-def _of_type(types: pd.Series[Any], kind: str) -> BoolArray:
-    """Ops whose first tensor is of a type."""
-    return matching(types, lambda text: first_tensor_type(text) == kind)
+def _of_type(types: pd.Series[Any], *kinds: str) -> BoolArray:
+    """Ops whose first tensor is of one of some types."""
+    return matching(types, lambda text: first_tensor_type(text) in kinds)
 
 
 def _spans(trace: Trace, steps: Steps, rows: BoolArray) -> IntervalSet:

@@ -12,6 +12,7 @@ from analyzer.facts.isolation import fact
 from analyzer.facts.kernels.alignment import Alignment, alignment
 from analyzer.facts.kernels.attention import Attention, attention
 from analyzer.facts.kernels.conv_bias import ConvBias, conv_bias
+from analyzer.facts.kernels.converted_weights import converted_weights_ratio
 from analyzer.facts.kernels.counters import Counters, counters
 from analyzer.facts.kernels.cpu_work import (
     CpuWork,
@@ -134,6 +135,11 @@ class KernelFacts(Section):
     def cpu_work(self) -> CpuWork:
         """What the CPU computes on the training thread."""
         return cpu_work(self.trace, self._steps, self._host)
+
+    @fact
+    def converted_weights_ratio(self) -> float | None:
+        """Share of the gradients that a conversion of their weights gives back; None where no gradient is added up."""
+        return converted_weights_ratio(self.trace, self._steps)
 
     @fact
     def recomputation(self) -> Recomputation:

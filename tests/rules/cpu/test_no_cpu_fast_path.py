@@ -30,6 +30,62 @@ def world(
     return builder
 
 
+@pytest.mark.parametrize("kind", ["c10::BFloat16", "c10::Half"])
+def test_sixteen_bits_without_units_for_them_are_slow(kind: str) -> None:
+    found = judged(RULE, world(features=["avx2"], kind=kind))
+    assert found.ns_per_step == pytest.approx(5_000_000 * 0.9, abs=2)
+    assert found.confidence is Confidence.MEDIUM
+    assert found.finding.title == "16-bit floats without units for them"
+    assert "Matrix work on 16-bit floats takes 5.0 ms of each 10 ms step (50 %)" in found.finding.why
+    assert any("-with torch.autocast" in fix.code for fix in found.finding.fix)
+
+
+# oneDNN multiplies them by AVX-512, with units or without; of other processors nothing was measured.
+@pytest.mark.parametrize("features", [["avx2", "avx512f"], AMX, []])
+def test_quiet_about_sixteen_bits_where_they_have_a_fast_path(features: list[str]) -> None:
+    assert run(RULE, world(features=features, kind="c10::BFloat16")).state is State.CLEAR
+
+
+@pytest.mark.parametrize(("matrix", "state"), [(1_900, State.CLEAR), (2_100, State.FIRED)])
+def test_boundary_of_work_in_sixteen_bits(matrix: float, state: State) -> None:
+    assert run(RULE, world(matrix=matrix, features=["avx2"], kind="c10::Half")).state is state
+
+
+def untyped(*, weights: int, converted: int, **told: Any) -> TraceBuilder:
+    """The same without types: behind the product so many gradients, of which some come back through a conversion."""
+    builder = TraceBuilder(None, advisor={"cpu_features": ["avx2"]} | told)
+    for number in range(3):
+        at = number * 10_000
+        builder.step(number, at, 10_000)
+        builder.op("aten::addmm", at, 5_000)
+        for index in range(weights):
+            start = at + 6_000 + 100 * index
+            if index < converted:
+                builder.op("autograd::engine::evaluate_function: ToCopyBackward0", start, 20)
+            builder.op("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", start + 30, 20)
+    return builder
+
+
+def test_autocast_shows_in_gradients_that_are_converted_back() -> None:
+    found = judged(RULE, untyped(weights=6, converted=2))
+    assert found.ns_per_step == pytest.approx(5_000_000 * 0.9, abs=2)
+    assert found.confidence is Confidence.LOW
+    assert "33 % of the weights are converted in each step" in found.finding.why
+
+
+@pytest.mark.parametrize(("converted", "state"), [(1, State.CLEAR), (2, State.FIRED)])
+def test_boundary_of_converted_weights(converted: int, state: State) -> None:
+    assert run(RULE, untyped(weights=8, converted=converted)).state is state
+
+
+@pytest.mark.parametrize(
+    ("loop", "words"), [("transformers.trainer", "bf16=False"), ("lightning.pytorch", 'precision="32-true"')]
+)
+def test_a_trainer_is_told_by_its_setting(loop: str, words: str) -> None:
+    frameworks = {"imported": {loop.split(".")[0]: None}, "loop": [loop], "data": []}
+    assert words in judged(RULE, untyped(weights=2, converted=2, frameworks=frameworks)).finding.fix[0].code
+
+
 def test_fires_with_the_units_peak_rate_as_bound() -> None:
     found = judged(RULE, world())
     assert found.ns_per_step == pytest.approx(5_000_000 * 15 / 16, abs=2)
