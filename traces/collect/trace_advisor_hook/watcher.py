@@ -279,7 +279,10 @@ class Watcher(LaterPhases):
         return (
             describe_process(self.note_job()[1])
             | describe_training(self.turns.lead, loader, self.look)
-            | {"frameworks": describe_frameworks(loader, self.look.modules), "environment": describe_environment()}
+            | {
+                "frameworks": describe_frameworks(loader, self.look.modules, self.running),
+                "environment": describe_environment(),
+            }
             | {"environment_changed": changed_since(self.began_with)}
             | {"steps": steps, "loader_code": loader_code(loader)}
             | ({"forward_inputs": self.inputs.told()} if self.source == "forward" else {})

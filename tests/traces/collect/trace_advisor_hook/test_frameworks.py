@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from traces.collect.trace_advisor_hook.software.frameworks import describe_frameworks
+from traces.collect.trace_advisor_hook.software.frameworks import describe_frameworks, running_modules
 
 
 def module(name: str, code: str, monkeypatch: pytest.MonkeyPatch, version: str | None = None) -> Any:
@@ -30,6 +30,14 @@ def test_what_stands_on_the_stack_runs_the_loop(monkeypatch: pytest.MonkeyPatch)
     found = trainer.train(lambda: describe_frameworks(None, ()))
     assert found["loop"] == ["transformers.trainer"]
     assert found["imported"]["transformers"] == "4.57.1"
+
+
+def test_what_ran_the_loop_is_known_when_the_run_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short run ends while it is recorded: nothing of its loop is on the stack then."""
+    trainer = module("fastai.learner", TRAIN, monkeypatch)
+    began = trainer.train(running_modules)
+    assert describe_frameworks(None, (), began)["loop"] == ["fastai.learner"]
+    assert describe_frameworks(None, ())["loop"] == []
 
 
 def test_what_is_only_imported_runs_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,20 +49,26 @@ FRAMEWORKS = {
 _DEEP = 200
 
 
-def describe_frameworks(loader: Any, batch_modules: Iterable[str]) -> dict[str, Any]:
+def describe_frameworks(loader: Any, batch_modules: Iterable[str], began: Iterable[str] = ()) -> dict[str, Any]:
     """What is imported, with its version; what runs the loop, what makes the batches, and whose the loader is, as modules of it.
 
-    Call it where a step ends: the frames below are then those that run the loop.
+    Where a step ends, the frames below are those that run the loop. Of a run that ended before its recording was full there are
+    none any more.
+
+    Args:
+        loader: The training's.
+        batch_modules: Of what makes batches.
+        began: What `running_modules` gave where a step ended before.
     """
     return {
         "imported": {name: _version(name) for name in FRAMEWORKS if name in sys.modules},
-        "loop": _known(_below()),
+        "loop": _known(running_modules()) or _known(began),
         "data": _known([*_makers(loader), *batch_modules]),
         "loader": _known(_loaders_own(loader)),
     }
 
 
-def _below() -> list[str]:
+def running_modules() -> list[str]:
     """Modules of the frames that led here, innermost first."""
     found: list[str] = []
     frame: types.FrameType | None = sys._getframe(1)
