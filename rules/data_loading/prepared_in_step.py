@@ -56,12 +56,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from analyzer.facts import Facts
 from analyzer.facts.input.prepared import Prepared
 from analyzer.facts.time.host_loss import host_loss
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
+from rules.data_loading import words
 from rules.data_loading.advice import FEW_CORES, suggested_workers
 from rules.place import line_of, location, named
 from traces.trace import Capability
@@ -87,6 +90,13 @@ _CHEAPER = Advice(
     "text",
     "Fewer or cheaper transforms, smaller images before what is costly; or augment on an accelerator where there is one.",
     "Where no core is free, this is all that helps.",
+)
+_IN_FASTAI = Advice(
+    "diff",
+    " block = DataBlock(\n     ...,\n+    item_tfms=Resize(128),\n-    batch_tfms=aug_transforms(size=128),\n"
+    "+    batch_tfms=aug_transforms(max_warp=0, max_lighting=0),\n )",
+    "`batch_tfms` run in the training process, on the device where there is one; `item_tfms` run in workers, sample by sample. "
+    "Make images small there, and keep few transforms for batches.",
 )
 
 
@@ -180,6 +190,15 @@ def _workers(facts: Facts) -> int:
 
 def _in_workers(facts: Facts) -> Advice:
     """The same call in the loader's collate function; with workers where it has none."""
+    if words.framework_of(facts) == "fastai":
+        return _IN_FASTAI
+    if words.makes_loader(facts):
+        workers = words.loader(facts, {"num_workers": _workers(facts)}, "")
+        return replace(
+            workers,
+            note="The framework makes the loader; its workers augment the next batches beside training where `augment` is called "
+            "in the data set, or in a collate function of your own.",
+        )
     return Advice(
         "diff",
         "+def collate(samples):\n+    images, labels = torch.utils.data.default_collate(samples)\n"

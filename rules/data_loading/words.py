@@ -226,6 +226,9 @@ def prepared_once(facts: Facts, *, random: bool) -> Advice | None:
             return _formatted(_STREAMED, facts)
         if name == "skorch" and "skorch.dataset" in found.data:
             return _ARRAYS_AT_ONCE if are_pairs(facts) else None
+        # Without a device what fastai does with batches is done by the thread that trains.
+        if name == "fastai" and facts.device.main is None:
+            continue
         if name in _KEPT and (not random or name in _KEEPS_RANDOM) and (name not in _OF_PAIRS or are_pairs(facts)):
             return _formatted(_KEPT[name], facts)
     return None

@@ -27,6 +27,7 @@ def world(
     wait: float = 500,
     device: str | None = None,
     loads: bool = True,
+    loop: str | None = None,
 ) -> TraceBuilder:
     """Four steps: the loader, ops that keep no graph, a layer with its backward pass, an update.
 
@@ -41,12 +42,15 @@ def world(
         wait: What the loader's call takes, in us.
         device: A device, or none.
         loads: Whether there is a loader.
+        loop: Module that runs the loop, of a framework.
     """
     known: dict[str, Any] = {
         "usable_cores": cores,
         "loader": {"num_workers": workers},
         "samples": {"process_cpu_cores": used},
     }
+    if loop is not None:
+        known["frameworks"] = {"imported": {loop.partition(".")[0]: None}, "loop": [loop], "data": []}
     builder = TraceBuilder(device, advisor=known)
     for number in range(4):
         at, first = number * STEP, 10 * number
@@ -119,3 +123,19 @@ def test_not_applicable_without_a_loader_or_with_a_device(options: dict[str, Any
 
 def test_a_loader_with_workers_that_keeps_up_takes_it_over() -> None:
     assert "num_workers=2" in judged(RULE, world(workers=2)).finding.fix[0].code
+
+
+@pytest.mark.parametrize(
+    ("loop", "said"),
+    [
+        (None, "images = augment(images)"),
+        ("lightning.pytorch", "images = augment(images)"),
+        ("transformers.trainer", "dataloader_num_workers="),
+        ("fastai.learner", "batch_tfms=aug_transforms("),
+    ],
+)
+def test_a_framework_that_makes_the_loader_is_told_where_its_workers_augment(loop: str | None, said: str) -> None:
+    """There is no loop of the program's to change, and `batch_tfms` never run in a worker."""
+    code = judged(RULE, world(loop=loop)).finding.fix[0].code
+    assert said in code
+    assert ("for images, labels in loader" in code) is (loop in (None, "lightning.pytorch"))

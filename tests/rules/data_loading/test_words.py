@@ -84,6 +84,10 @@ def test_workers_in_the_words_of_the_framework(framework: dict[str, str], word: 
         assert not [line for line in lines if (len(line) - len(line.lstrip(" "))) % 4]
 
 
+def test_without_a_device_fastais_batches_are_prepared_by_the_thread_that_trains() -> None:
+    assert "batch_tfms" not in codes(loop="fastai.learner")
+
+
 @pytest.mark.parametrize(
     ("loader", "called"),
     [
