@@ -22,6 +22,7 @@ from traces.reader.about.completeness import whole_until_ns
 from traces.reader.about.foreign import beyond_clocks, not_from_torch
 from traces.reader.about.provenance import recall
 from traces.reader.about.unknown_categories import notes_of, unknown_categories
+from traces.reader.clean.quarantine import FRAME_OF
 from traces.reader.decode.document import Decoded, Document, decode
 from traces.reader.frames.builder import FrameBuilder
 from traces.reader.frames.exchanges import settled
@@ -120,7 +121,8 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
         frames["ops"], frames["annotations"] = split_ranges(frames["ops"], frames["annotations"])
     frames["annotations"] = updates_only(frames["annotations"], frames["ops"])
     filled = {name for name, frame in frames.items() if len(frame)} - {"threads"}
-    if not filled - {"quarantined"}:
+    # Allocations and counters have no length, and stay where everything that has one is set aside.
+    if not filled & set(FRAME_OF.values()):
         beyond = beyond_clocks(decoded.name, document.repairs)
         if beyond or not filled:
             raise beyond or not_from_torch(decoded.name, columns, document.repairs)

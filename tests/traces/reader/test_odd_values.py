@@ -307,6 +307,11 @@ def test_times_that_no_clock_shows_are_refused(change: Callable[[float], float])
         event["ts"] = change(event["ts"])
     with pytest.raises(UnreadableTraceError, match="these may be nanoseconds"):
         builder.trace()
+    # Allocations have no length, and are left: it was told that the profiler had cleared its events.
+    allocation = {"ph": "i", "args": {"Bytes": 8, "Device Type": 1, "Device Id": 0}}
+    builder.event("[memory]", "cpu_instant_event", change(1_700_000_000_000_100), None, **allocation)
+    with pytest.raises(UnreadableTraceError, match="these may be nanoseconds"):
+        builder.trace()
     builder.events += run().events
     trace = builder.trace()
     assert repaired(trace) == {"absurd-start": 180}
