@@ -42,7 +42,7 @@ timings.append((start, end))
 ## Expected gain
 At most the device's idle time from the calls on, never more than the calls lasted, up to the next call that waits for another
 reason: without the wait the host does meanwhile what it did late. Likely is what the calls own by themselves. Nothing where the
-host would have waited anyway.
+host would have waited anyway, and none of what ends with the work of another thread that waits for itself, as a server's workers.
 
 ## When it is wrong
 What the host does behind the calls may be another wait, as for data that is made too slowly: then they cost nothing. Without stacks

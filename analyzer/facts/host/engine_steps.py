@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from analyzer.facts.host.threads import HostActivity
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
 from traces.trace import Trace
@@ -18,6 +19,13 @@ BACKWARD_NODE = r"autograd::engine::evaluate_function"
 _MOST_NS = 100_000
 
 
+def engine_threads(trace: Trace) -> Int64Array:
+    """The threads that evaluate nodes of the backward pass; a program's own where autograd needs none for it."""
+    nodes = matching(trace.ops["name"], re.compile(BACKWARD_NODE).match)
+    found: Int64Array = np.unique(trace.ops["thread"].to_numpy()[nodes]).astype(np.int64)
+    return found
+
+
 def engine_steps(trace: Trace, host: HostActivity, main: int | None) -> IntervalSet:
     """Gaps between ops that are short enough to be the engine's, on the threads that evaluate nodes of the backward pass.
 
@@ -26,9 +34,8 @@ def engine_steps(trace: Trace, host: HostActivity, main: int | None) -> Interval
         host: Its host activity.
         main: The training thread, which has the program's own code between its ops and does not count.
     """
-    nodes = matching(trace.ops["name"], re.compile(BACKWARD_NODE).match)
     found = EMPTY
-    for thread in np.unique(trace.ops["thread"].to_numpy()[nodes]).tolist():
+    for thread in engine_threads(trace).tolist():
         if thread != main:
             ops = host.during("ops", thread)
             start, end = ops.end_ns[:-1], ops.start_ns[1:]

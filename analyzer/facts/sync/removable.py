@@ -7,7 +7,7 @@ import numpy as np
 from analyzer.facts.sync.waits import Waits
 from analyzer.spans.amounts import after_amount
 from analyzer.spans.arrays import BoolArray, Int64Array
-from analyzer.spans.grouping import rows_by
+from analyzer.spans.grouping import distinct, rows_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 
 
@@ -16,8 +16,9 @@ def removable(waits: Waits, reasons: tuple[str, ...], copied: IntervalSet = EMPT
 
     What they own, and of the idle time from each call on as much as it waited beyond that: the host would have been that much
     earlier, not more. What is counted as the copies' own time hides nothing: it is gone with them. Not past the thread's next call
-    that waits for another reason: behind that the device idles all the same. A first step's wait for work of a step that is not
-    used counts as far as the used ones wait for their own.
+    that waits for another reason: behind that the device idles all the same. Nor past work of another thread that goes its own way:
+    which of a server's workers gives the device its next work, and when, no wait of this one tells. A first step's wait for work of
+    a step that is not used counts as far as the used ones wait for their own.
 
     Args:
         waits: All waiting calls.
@@ -63,12 +64,20 @@ def _earlier(
     waits: Waits, rows: Int64Array, mine: BoolArray, lasted: Int64Array, owned: IntervalSet, copied: IntervalSet
 ) -> IntervalSet:
     """Idle time from the calls of one thread on that they do not own, as long as they waited and until it is used up."""
-    every, rest = waits.calls["start_ns"].to_numpy(), waits.idle - owned
-    rows = rows[np.argsort(every[rows], kind="stable")]
-    start, asked = every[rows], mine[rows]
+    every, begun = waits.calls["start_ns"].to_numpy(), waits.apart.of_others(int(waits.calls["thread"].iloc[rows[0]]))
+    # What ends with work of others they end; behind it the thread has nothing left, as behind a call for another reason.
+    theirs = np.isin(waits.idle.end_ns, begun)
+    rest = waits.idle - owned - IntervalSet(waits.idle.start_ns[theirs], waits.idle.end_ns[theirs])
+    cuts = _first_behind(every[rows], begun)
+    order = np.argsort(np.append(every[rows], cuts), kind="stable")
+    start = np.append(every[rows], cuts)[order]
+    asked = np.append(mine[rows], np.zeros(len(cuts), dtype=bool))[order]
     end = np.append(start[1:], np.iinfo(np.int64).max // 2)
-    dur = waits.calls["dur_ns"].to_numpy()[rows]
-    inside = np.maximum(lasted[rows] - copied.overlap_with(start, start + dur), 0)
+    dur, lasted = (
+        np.append(of[rows], np.zeros(len(cuts), dtype=np.int64))[order]
+        for of in (waits.calls["dur_ns"].to_numpy(), lasted)
+    )
+    inside = np.maximum(lasted - copied.overlap_with(start, start + dur), 0)
     waited = np.where(asked, inside - owned.overlap_with(start, end), 0)
     # A call for another reason uses up all that was left.
     change = np.where(asked, waited - rest.overlap_with(start, end), -(np.abs(waited).sum() + rest.total_ns))
@@ -77,3 +86,9 @@ def _earlier(
     taken = np.where(asked, np.append(0, left[:-1]) + waited - left, 0)
     some = taken > 0
     return rest & IntervalSet(start[some], np.minimum(end[some], after_amount(rest, start[some], taken[some])))
+
+
+def _first_behind(calls: Int64Array, begun: Int64Array) -> Int64Array:
+    """The first of some moments behind each call, each once."""
+    place = np.searchsorted(begun, calls)
+    return distinct(begun[place[place < len(begun)]])

@@ -17,11 +17,12 @@ import pandas as pd
 
 from analyzer.facts.device.launches import copies_of_calls, from_source
 from analyzer.facts.device.section import DeviceFacts
-from analyzer.facts.host.engine_steps import BACKWARD_NODE
+from analyzer.facts.host.engine_steps import BACKWARD_NODE, engine_threads
 from analyzer.facts.host.ops import pick, pick_row
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.tree import HostTree
-from analyzer.facts.steps.find import Steps
+from analyzer.facts.steps.find import WHOLE_TRACE, Steps
+from analyzer.facts.sync.apart import WorkApart, work_apart
 from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.amounts import after_amount
@@ -69,6 +70,7 @@ class Waits(msgspec.Struct, frozen=True):
         copying: What the cause `copy` owns: copies with nothing computed beside.
         territory_end_ns: For each call the end of the time it may own.
         window: The used steps, as the device goes through them.
+        apart: Work of threads that go their own ways, in a recording without steps: steps are one thread's.
     """
 
     calls: pd.DataFrame
@@ -77,6 +79,7 @@ class Waits(msgspec.Struct, frozen=True):
     copying: IntervalSet
     territory_end_ns: Int64Array
     window: IntervalSet
+    apart: WorkApart
 
     def of(self, *reasons: str) -> WaitingCalls:
         """The calls with these reasons."""
@@ -126,7 +129,10 @@ def waits(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, time
     copying, frame = time.waterfall.owned("copy"), frame[inside].reset_index(drop=True)
     # Where a call waits for work that is not in the trace, the device may well be at it.
     idle = time.idle - host.threads.anywhere("unanswered")
-    return Waits(fixed(frame), sync, idle, copying, until[inside], steps.window)
+    main, apart = device.main, WorkApart()
+    if main is not None and steps.source == WHOLE_TRACE:
+        apart = work_apart(device.launched, main.device, frame, engine_threads(trace))
+    return Waits(fixed(frame), sync, idle, copying, until[inside], steps.window, apart)
 
 
 def _in_another(calls: pd.DataFrame, blocking: Int64Array, above: Int64Array, rows: Int64Array) -> BoolArray:
