@@ -10,8 +10,9 @@ from analyzer.finding import Advice
 # AMD's answer to torch's name for CUDA.
 _MODULES = {"cuda": "torch.cuda.", "rocm": "torch.cuda.", "xpu": "torch.xpu.", "mtia": "torch.mtia."}
 # Of a device that registers itself (Gaudi, Ascend, ...): what torch has for any of them (`torch.Event`, `torch.Stream`,
-# `torch.accelerator.synchronize`, torch 2.6).
+# `torch.accelerator.synchronize`, torch 2.6). `torch.accelerator` makes no stream the current one: there a stream does so itself.
 _ANY = (
+    ("with torch.cuda.stream(side):", "with side:"),
     ("torch.cuda.Event", "torch.Event"),
     ("torch.cuda.Stream", "torch.Stream"),
     ("torch.cuda.", "torch.accelerator."),

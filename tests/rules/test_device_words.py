@@ -11,6 +11,7 @@ from building.other_devices import private_use, xpu
 from rules.device_words import graphs, module, of_device
 
 CODE = Advice("python", "copied = torch.cuda.Event()\ntorch.cuda.synchronize()", "Note.")
+ASIDE = Advice("python", "side = torch.cuda.Stream()\nwith torch.cuda.stream(side):\n    batch.to(device)")
 
 
 def facts(kind: str) -> Facts:
@@ -36,3 +37,16 @@ def test_code_is_for_the_device_that_was_recorded(kind: str, code: str, words: s
     assert of_device(measured, CODE).note == CODE.note
     assert graphs(measured) == words
     assert f"torch.{module(measured)}.synchronize()" in code
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("cuda", ASIDE.code),
+        ("xpu", "side = torch.xpu.Stream()\nwith torch.xpu.stream(side):\n    batch.to(device)"),
+        # `torch.accelerator` has no `stream`.
+        ("other", "side = torch.Stream()\nwith side:\n    batch.to(device)"),
+    ],
+)
+def test_any_device_has_a_stream_to_go_aside(kind: str, code: str) -> None:
+    assert of_device(facts(kind), ASIDE).code == code
