@@ -38,7 +38,8 @@ Where an op of a library copies, the finding names it. Activations that the back
 memory, or computed again. Else:
 
 1. Keep metrics and outputs on the device; copy once every N steps, or at the end.
-2. Copy into pinned memory with `non_blocking=True` and look at it later, after an event.
+2. Copy into pinned memory with `non_blocking=True` and look at it later, after an event; where the copies take long, on a stream of
+   their own: on that of the kernels the next ones wait for them.
 
 ## Expected gain
 At most the device's idle time from the copies on, never more than the copies lasted, up to the next call that waits for another
@@ -93,7 +94,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     # Gradients for an optimizer on the CPU are no output, but OP005's; and what is saved in some steps is ID003's.
     state = facts.transfer.state_steps(facts.time.pauses.isolated)
     copied = facts.sync.waits.copied("copy_out", outside=facts.model.optimizing.step_time | state)
-    ratio = facts.steps.ratio((facts.sync.waits.owned("copy_out") | copied).total_ns)
+    idle = facts.sync.waits.owned("copy_out")
+    ratio = facts.steps.ratio((idle | copied).total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(
             f"copies to the host own {share(ratio)} of the step, below {share(limits['min_ratio'])}{beside_work(facts, 'copy_out')}"
@@ -103,7 +105,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     inside = f" inside `{calls.asker}`" if calls.asker else ""
     returns = facts.transfer.there_and_back or facts.transfer.activations_saved
     back = ", as much as is sent to it, in tensors of the same sizes" if returns else ""
-    fix = _fix_inside(calls.asker) if calls.asker else keep_on_device(facts) if back else _fix(facts)
+    aside = copied.total_ns > idle.total_ns
+    fix = _fix_inside(calls.asker) if calls.asker else keep_on_device(facts) if back else _fix(facts, aside=aside)
     yield finding(
         facts,
         calls,
@@ -127,7 +130,14 @@ def _fix_inside(op: str) -> tuple[Advice, ...]:
     )
 
 
-def _fix(facts: Facts) -> tuple[Advice, ...]:
+def _fix(facts: Facts, *, aside: bool) -> tuple[Advice, ...]:
+    """What to do about copies that the program itself asks for.
+
+    Args:
+        facts: The measurements.
+        aside: Whether the copies take longer than the device idles for them.
+    """
+    stream = " on a stream of its own" if aside else ""
     return (
         Advice(
             "diff",
@@ -137,7 +147,10 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
             "all values. What NumPy is asked for, torch mostly does on the device (`nonzero`, `topk`, `unique`).",
         ),
         later(
-            facts, "out", "Where the values are needed every step: copy beside the next step and read one step late."
+            facts,
+            "out",
+            f"Where the values are needed every step: copy{stream} beside the next step and read one step late.",
+            aside=aside,
         ),
     )
 

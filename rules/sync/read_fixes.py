@@ -28,27 +28,38 @@ def copied_fixes(facts: Facts) -> tuple[Advice, ...]:
     )
 
 
-def later(facts: Facts, name: str, note: str) -> Advice:
+def later(facts: Facts, name: str, note: str, *, aside: bool = False) -> Advice:
     """A copy into pinned memory that is read a step later.
 
     Args:
         facts: The measurements.
         name: What the program calls the tensor.
         note: When to do so.
+        aside: Whether on a stream of its own: on that of the kernels the next step's wait until the copy is done.
     """
+    copied = f"buffer.copy_({name}.detach(), non_blocking=True)\n"
     return of_device(
         facts,
         Advice(
             "python",
             f"buffer = torch.empty({name}.shape, dtype={name}.dtype, pin_memory=True)   # once\n"
-            f"buffer.copy_({name}.detach(), non_blocking=True)\n"
+            f"{_aside(name, copied) if aside else copied}"
             "copied = torch.cuda.Event()\n"
-            "copied.record()\n"
+            f"copied.record({'side' if aside else ''})\n"
             "# a step later:\n"
             "copied.synchronize()\n"
             "use(buffer)",
             note,
         ),
+    )
+
+
+def _aside(name: str, copied: str) -> str:
+    return (
+        "side = torch.cuda.Stream()   # once\n"
+        "side.wait_stream(torch.cuda.current_stream())\n"
+        f"with torch.cuda.stream(side):\n    {copied}"
+        f"{name}.record_stream(side)   # its memory is free again behind the copy\n"
     )
 
 

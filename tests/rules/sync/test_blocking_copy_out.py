@@ -71,6 +71,14 @@ def masked(
     return builder
 
 
+@pytest.mark.parametrize(("built", "aside"), [(masked(compute=2_000, copying=50_000), True), (world(), False)])
+def test_a_long_copy_is_to_run_beside_the_next_steps_kernels(built: TraceBuilder, aside: bool) -> None:
+    """On their stream it takes from them what it takes: only the host would no longer wait."""
+    later = judged(RULE, built).finding.fix[-1]
+    assert ("side.wait_stream" in later.code, "on a stream of its own" in later.note) == (aside, aside)
+    assert later.code.startswith("buffer = torch.empty(out.shape, dtype=out.dtype, pin_memory=True)")
+
+
 def test_what_only_the_copy_takes_is_lost_though_the_device_does_not_idle() -> None:
     found = judged(RULE, masked(compute=2_000, copying=50_000))
     assert found.finding.saving.usual_claims is not None
