@@ -10,7 +10,7 @@ step (and, where the cache of casts cannot help, several times), and each conver
 ## How it is measured
 `|conversion kernels| / |device busy|`. A conversion is a copy kernel below `aten::to` or `aten::_to_copy` whose input is 16-bit
 and output 32-bit or the reverse where types were recorded; else one whose name says so (`bfloat16_copy_kernel`,
-`LoadWithCast`). Copies inside the optimizer's span are its master weights and wanted.
+`converting_copy_kernel`, `LoadWithCast`). Copies inside the optimizer's span are its master weights and wanted.
 
 ## Example
 Slow:
@@ -74,7 +74,7 @@ META = RuleMeta(
 
 
 # aten/src/ATen/native/cuda/Copy.cu.
-_EIGHT = Pattern(r"float8_\w*copy_kernel")
+_EIGHT = Pattern(r"float8_\w*copy_kernel|converting_copy_kernel\w*<[^()]*Float8")
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:

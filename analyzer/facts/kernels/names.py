@@ -120,7 +120,10 @@ _FAMILIES: tuple[tuple[str, Pattern[str]], ...] = tuple(
             r"|permute_(?:1|2)D|ReduceByKey",
         ),
         ("cat", r"CatArray"),
-        ("copy", r"direct_copy_kernel|(?:b?float(?:16|8\w*)|half)_copy_kernel|\bcopy_kernel|copy_device_to_device"),
+        (
+            "copy",
+            r"(?:direct|converting)_copy_kernel|(?:b?float(?:16(?:tofloat32)?|8\w*)|half)_copy_kernel|\bcopy_kernel|copy_device_to_device",
+        ),
         (
             "elementwise",
             r"rotary_embedding|elementwise_kernel|ElementwiseKernel|pointwise|dropout_kernel|_elementwise_"
@@ -131,7 +134,10 @@ _FAMILIES: tuple[tuple[str, Pattern[str]], ...] = tuple(
     )
 )
 
-_CASTS = Pattern(r"(?:b?float(?:16|8\w*)|half)_copy_kernel|LoadWithCast|StoreWithCast")
+# Torch has one name for each pair of formats, since 2.15 one for all.
+_CASTS = Pattern(
+    r"(?:b?float(?:16(?:tofloat32)?|8\w*)|half)_copy_kernel|converting_copy_kernel|LoadWithCast|StoreWithCast"
+)
 _CAST_WORDS = ("_copy_kernel", "WithCast")
 # No tensor core has ever computed these: one channel at a time leaves no matrix to multiply.
 _DEPTHWISE = ("depthwise", "grouped_direct")

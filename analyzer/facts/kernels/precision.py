@@ -198,7 +198,7 @@ def casts(trace: Trace, host: HostFacts, kernels: Kernels) -> Casts:
     types = trace.ops["input_types"]
     typed, mixed = ask_types(types, at, lambda kinds: len(kinds) > 1, _converts)
     copies = found.is_family("copy", "elementwise") & pick(below, at)
-    named = found.is_family("copy") & found.frame["cast"].to_numpy() & pick(below, at)
+    named = found.is_family("copy") & found.frame["cast"].to_numpy() & ~found.like(_OTHER_FORMATS) & pick(below, at)
     rows = np.where(typed, copies & mixed, named) & ~found.frame["in_optimizer"].to_numpy()
     short = found.is_format("fp16", "bf16").any() or any(
         "c10::Half" in text or "BFloat16" in text for text in distinct_texts(types)
@@ -226,6 +226,8 @@ def double_kernels(trace: Trace, kernels: Kernels) -> tuple[BoolArray, bool]:
 
 
 _CAST_OP = Pattern(r"aten::(?:to|_to_copy|float|half|bfloat16|type_as)$")
+# What states both formats in its name, as numbers of a mask do that become floats.
+_OTHER_FORMATS = Pattern(r"converting_copy_kernel\w*<(?:(?!Half|BFloat16|Float8)[^()])*\(")
 _SHORT_TYPES = frozenset(("c10::Half", "c10::BFloat16", "Half", "BFloat16"))
 
 

@@ -57,7 +57,8 @@ def layout_work(
     nearest = np.append(tree.nearest(movers), NONE)
     frame = kernels.named.frame
     op = frame["op"].to_numpy(np.int64)
-    moving: BoolArray = (nearest[op] != NONE) & ~frame["cast"].to_numpy(dtype=bool)
+    # By the name of a kernel, or by the types of what is copied: where it walks through strides no name tells.
+    moving: BoolArray = (nearest[op] != NONE) & ~frame["cast"].to_numpy(dtype=bool) & ~kernels.casts.rows
     moving &= ~frame["in_optimizer"].to_numpy(dtype=bool) & ~frame["collective"].to_numpy(dtype=bool)
     inside = transfers.within.frame
     called = inside["call_start_ns"].to_numpy(dtype=np.int64, na_value=NONE)

@@ -54,6 +54,20 @@ def test_by_name_it_is_less_sure() -> None:
     assert judged(RULE, world(name=CAST)).confidence is Confidence.MEDIUM
 
 
+@pytest.mark.parametrize(
+    ("formats", "state"),
+    [
+        ("float, c10::BFloat16", State.FIRED),
+        ("c10::Half, float", State.FIRED),
+        ("bool, float", State.CLEAR),
+        ("long, c10::complex<float>", State.CLEAR),
+    ],
+)
+def test_a_name_may_state_both_formats(formats: str, state: State) -> None:
+    name = f"void at::native::vectorized_elementwise_kernel<4, at::native::converting_copy_kernel_cuda<{formats}>(p)>"
+    assert run(RULE, world(name=name)).state is state
+
+
 def test_copies_that_convert_nothing_do_not_count() -> None:
     assert run(RULE, world(types=["float", "float", "Scalar"])).state is State.CLEAR
     assert run(RULE, world()).state is State.CLEAR

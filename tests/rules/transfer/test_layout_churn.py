@@ -50,6 +50,22 @@ def test_no_saving_is_likely_where_the_device_waits_for_launches() -> None:
     assert "waits for each launch" in found.finding.saving.basis
 
 
+@pytest.mark.parametrize(("source", "told"), [("c10::BFloat16", True), ("float", False)])
+def test_what_types_prove_to_be_a_cast_is_no_copy(source: str, *, told: bool) -> None:
+    """A kernel that walks through strides has the same name for both."""
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * 10_000
+        builder.step(number, at, 10_000)
+        builder.op("aten::to", at, 40)
+        types = {"Input type": ["c10::BFloat16", source], "Input Dims": [[64, 64], [64, 64]]}
+        builder.op("aten::copy_", at + 2, 30, **types)
+        name = "void at::native::elementwise_kernel<128, 4, gpu_kernel_impl<direct_copy_kernel_cuda(p)>>"
+        builder.launch(at + 5, kernel_start=at + 1_000, kernel_dur=2_000, op=None, name=name)
+        builder.launch(at + 100, kernel_start=at + 3_000, kernel_dur=8_000, op="aten::conv2d", name="conv")
+    assert (run(RULE, builder).state is State.FIRED) is told
+
+
 @pytest.mark.parametrize(("moving", "state"), [(950, State.CLEAR), (1_050, State.FIRED)])
 def test_boundary(moving: float, state: State) -> None:
     assert run(RULE, world(moving=moving)).state is state

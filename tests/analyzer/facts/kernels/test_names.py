@@ -210,6 +210,11 @@ def test_a_double_argument_is_no_double_precision() -> None:
 
 def test_casts_and_depthwise_convolutions_are_recognised() -> None:
     assert is_cast("void at::native::vectorized_elementwise_kernel<4, at::native::bfloat16_copy_kernel_cuda(p)>")
+    # Back to 32 bits, since torch 2.6; and since 2.15 any pair of formats.
+    for copy in ("bfloat16tofloat32_copy_kernel_cuda", "converting_copy_kernel_cuda<float, c10::Half>"):
+        name = f"void at::native::vectorized_elementwise_kernel<4, at::native::{copy}(p)>"
+        assert is_cast(name)
+        assert family_of(name) == "copy"
     assert not is_cast("void at::native::elementwise_kernel<128, 2, at::native::direct_copy_kernel_cuda(p)>")
     assert is_depthwise("void at::native::conv_depthwise2d_forward_kernel<3, float, int>(p)")
 
