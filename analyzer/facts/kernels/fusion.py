@@ -68,7 +68,10 @@ def fusion(trace: Trace, kernels: Kernels, steps: Steps) -> Fusion:
     order = np.lexsort((frame["start_ns"].to_numpy(), frame["stream"].to_numpy()))
     stream, able, elements = frame["stream"].to_numpy()[order], pointwise[order], size[order]
     same = (elements[1:] == elements[:-1]) | (elements[1:] == NONE) | (elements[:-1] == NONE)
-    step = _step(kernels, steps)[order]
+    step, name = _step(kernels, steps)[order], codes_of(frame["name"])[order]
+    reduces = found.is_family("reduce")[order]
+    # Twice the same in a row sums two tensors, as the norms of all gradients: the one's result is not the other's input.
+    same &= ~(reduces[1:] & (name[1:] == name[:-1]))
     joined = able[1:] & able[:-1] & (stream[1:] == stream[:-1]) & same & (step[1:] == step[:-1])
     chained = np.zeros(len(frame), dtype=bool)
     chained[order[1:][joined]] = True

@@ -56,6 +56,26 @@ def test_fires_with_half_of_the_runs() -> None:
     assert "the longest of 3 kernels" in found.finding.why
 
 
+@pytest.mark.parametrize("shapes", [(8, 8, 8), None])
+def test_norms_of_tensors_one_after_another_are_no_run(shapes: tuple[int, ...] | None) -> None:
+    """The next one reads another tensor, not the number that the last one made: no compiler of the model fuses them."""
+    norm = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::NormTwoOps<float>>>(p)"
+    assert run(RULE, world(name=norm, shapes=shapes)).state is State.CLEAR
+
+
+def test_a_reduction_between_others_belongs_to_their_run() -> None:
+    builder = TraceBuilder()
+    total = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float>>>(p)"
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        for index, name in enumerate((POINTWISE, total, POINTWISE)):
+            begin = at + 2_000 + index * 10_000
+            builder.launch(at + index * 100, kernel_start=begin, kernel_dur=10_000, name=name)
+        builder.launch(at + 400, kernel_start=at + 32_000, kernel_dur=60_000, name=GEMM, op="aten::mm")
+    assert "the longest of 3 kernels" in judged(RULE, builder).finding.why
+
+
 def test_a_template_of_the_compiler_tells_that_it_is_at_work() -> None:
     builder = world()
     builder.launch(50_000, kernel_start=95_000, kernel_dur=100, name="triton_tem_fused_addmm_relu_3", op="aten::addmm")
