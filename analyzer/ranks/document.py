@@ -35,7 +35,9 @@ class JobRank(JobPart, frozen=True, kw_only=True):
 
     `cost_ns` is what the job's step would be shorter by without what this rank does beyond its peers, None where that was not
     played. `transfer_ns` is what is left of `in_collectives_ns` without `waiting_ns`: where members are not here it may be waiting
-    for those. `waiting_by_step_ns` stands beside `Job.steps`. `host` is the number of the machine, equal for ranks that share one.
+    for those. Of `exposed_ns`, the time in collectives that nothing hides, at least `exposed_waiting_least_ns` and at most
+    `exposed_waiting_most_ns` are waiting: where in a collective compute hides it is not known, nor what one is that could not be
+    matched. `waiting_by_step_ns` stands beside `Job.steps`. `host` is the number of the machine, equal for ranks that share one.
     """
 
     rank: int | None
@@ -47,6 +49,9 @@ class JobRank(JobPart, frozen=True, kw_only=True):
     in_collectives_ns: int | None = None
     waiting_ns: int | None = None
     transfer_ns: int | None = None
+    exposed_ns: int | None = None
+    exposed_waiting_least_ns: int | None = None
+    exposed_waiting_most_ns: int | None = None
     cost_ns: int | None = None
     bound_by: str | None = None
     verdict: str | None = None

@@ -13,6 +13,7 @@ from analyzer.ranks.document import JobGroup, JobRank
 from analyzer.ranks.group_kinds import kind_of_group
 from analyzer.ranks.summary import RankSummary
 from analyzer.ranks.waiting.arrivals import Arrivals
+from analyzer.ranks.waiting.exposed import Exposed, exposed_waiting
 from analyzer.ranks.waiting.stages import Pipeline
 from analyzer.spans.arrays import Int64Array
 
@@ -29,7 +30,10 @@ def rank_rows(
     numbers = np.unique([step.number for one in table.summaries for step in one.steps] or [0])
     waiting = _by_step(table, matched, found, numbers)
     hosts: dict[str, int] = {}
-    rows = [_row(table, one, place, waiting[place], hosts, cost_ns, pipe) for place, one in enumerate(table.summaries)]
+    bare = exposed_waiting(table, matched, found)
+    rows = [
+        _row(table, one, place, waiting[place], bare, hosts, cost_ns, pipe) for place, one in enumerate(table.summaries)
+    ]
     rows.sort(key=lambda row: (-(row.cost_ns or 0), row.waiting_ns or 0, -(row.step_ns or 0)))
     rows += [_plain(roll, one) for one in (*roll.untrusted, *roll.doubled)]
     rows += [
@@ -58,6 +62,7 @@ def _row(
     one: RankSummary,
     place: int,
     waiting: Int64Array,
+    bare: Exposed,
     hosts: dict[str, int],
     cost_ns: Mapping[int, float],
     pipe: Pipeline | None,
@@ -77,6 +82,9 @@ def _row(
         in_collectives_ns=inside,
         waiting_ns=waits,
         transfer_ns=inside - waits,
+        exposed_ns=int(bare.whole_ns[place]) // steps,
+        exposed_waiting_least_ns=int(bare.least_ns[place]) // steps,
+        exposed_waiting_most_ns=int(bare.most_ns[place]) // steps,
         cost_ns=None if cost is None else int(cost),
         bound_by=one.bound_by,
         verdict=one.verdict,

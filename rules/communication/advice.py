@@ -36,11 +36,28 @@ def waiting_or_transferring(facts: Facts) -> str:
     late, waited = place.late, facts.steps.per_step(waiting_for_others(facts.steps, facts.time, place).total_ns)
     if late is not None and waited:
         return f"{duration(waited)} of it a step is waiting for rank {late.rank} (CO003)."
-    waits, inside = row.waiting_ns or 0, row.in_collectives_ns or 0
-    if 2 * waits > inside:
-        return f"{duration(waits)} of the {duration(inside)} inside them is waiting for other ranks."
+    exposed = facts.steps.per_step(facts.communication.collectives.exposed.total_ns)
+    held = row.exposed_ns or 0
+    held_ratio = len(place.job.steps) / max(facts.steps.count, 1)
+    elsewhere = exposed - held * held_ratio
+    if 2 * elsewhere > exposed:
+        return (
+            f"{duration(elsewhere)} of it a step lies in steps that other ranks leave out of their figures: whether it is waiting "
+            "for those cannot be told."
+        )
+    least, most = row.exposed_waiting_least_ns or 0, row.exposed_waiting_most_ns or 0
+    if 2 * most > held:
+        return f"{_between(least, most)} of the {duration(held)} that nothing hides inside them is waiting for other ranks."
     unread = "" if place.every_rank_is_here else ", or waiting for a rank that was not"
     return f"By the {len(place.used)} ranks read it is for the most part transferring{unread}."
+
+
+def _between(least_ns: int, most_ns: int) -> str:
+    """Two bounds in words; one number where they read alike."""
+    low, high = duration(least_ns), duration(most_ns)
+    if low == high:
+        return high
+    return f"{low} to {high}" if least_ns else f"Up to {high}"
 
 
 def look_at_all_ranks(facts: Facts) -> tuple[Advice, ...]:

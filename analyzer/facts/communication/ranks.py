@@ -121,6 +121,6 @@ def in_collectives(steps: Steps, time: TimeFacts, ns_per_step: float) -> Interva
 def waiting_for_others(steps: Steps, time: TimeFacts, place: JobPlace) -> IntervalSet:
     """This rank's exposed communication, as far as waiting explains it, and no more than the job gains without the late rank."""
     row, late = place.row, place.late
-    if row is None or late is None or place.is_late or row.waiting_ns is None:
+    if row is None or late is None or place.is_late or row.exposed_waiting_most_ns is None:
         return EMPTY
-    return in_collectives(steps, time, float(min(row.waiting_ns, late.waited_ns_per_step)))
+    return in_collectives(steps, time, float(min(row.exposed_waiting_most_ns, late.waited_ns_per_step)))
