@@ -19,6 +19,7 @@ from analyzer.ranks.summary import (
     MOST_RANKS,
     CollectiveColumns,
     FindingPart,
+    OtherLoopPart,
     RankSource,
     RankSummary,
     StepPart,
@@ -60,6 +61,9 @@ def summarize(explained: Explained, facts: Facts) -> RankSummary:
         core_wait_ratio=facts.recording.collected.core_wait_ratio,
         backend=info["backend"] if isinstance(info.get("backend"), str) else None,
         steps=_steps(facts),
+        other_loops=tuple(
+            OtherLoopPart(number=one.number, dur_ns=one.dur_ns) for one in facts.time.unsteady.with_another_loop
+        ),
         groups=calls.groups,
         kinds=calls.kinds,
         collectives=_columns(facts, calls),

@@ -14,10 +14,10 @@ from analyzer.ranks.alignment.borne_out import Judged, borne_out, judged
 from analyzer.ranks.alignment.clocks import Clocks
 from analyzer.ranks.alignment.matching import Matched, match
 from analyzer.ranks.alignment.roll import Roll, call_the_roll
-from analyzer.ranks.alignment.steps import same_steps
+from analyzer.ranks.alignment.steps import counted_alike, same_steps
 from analyzer.ranks.alignment.table import Table, table
 from analyzer.ranks.alignment.unmatched import why_unmatched
-from analyzer.ranks.document import Clock, Failed, Job, MatchCount, PipelinePart, Stage, WhatIf
+from analyzer.ranks.document import Clock, Failed, Job, MatchCount, OtherLoop, PipelinePart, Stage, WhatIf
 from analyzer.ranks.rows import group_rows, rank_rows
 from analyzer.ranks.summary import RankSummary
 from analyzer.ranks.verdict import WORTH_RATIO, Grounds, job_verdict
@@ -28,6 +28,7 @@ from analyzer.ranks.waiting.contrast import contention, contrast
 from analyzer.ranks.waiting.cores import beyond_lacking, starved
 from analyzer.ranks.waiting.ideals import all_alike, balanced, worth
 from analyzer.ranks.waiting.late import Lateness, lateness
+from analyzer.ranks.waiting.other_loops import other_loops
 from analyzer.ranks.waiting.peers import Peers, hold_against_peers
 from analyzer.ranks.waiting.replay import Replay
 from analyzer.ranks.waiting.slow_links import link_name, slow_links
@@ -56,6 +57,7 @@ class Measured(msgspec.Struct, frozen=True):
     turns: str | None
     without_peers_ns: float
     why_none: str | None
+    other_loops: tuple[OtherLoop, ...]
 
 
 # Played again as it was recorded, the job takes as long as it did; where it does not, what is played is another job.
@@ -81,7 +83,8 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
     Args:
         ranks: Ranks that are known and distinct.
     """
-    rows = table(same_steps(ranks))
+    aligned = counted_alike(ranks)
+    rows = table(same_steps(aligned))
     matched, clocks = borne_out(rows, match(rows))
     error_ns = clocks.error_ns or 0
     found = arrivals(rows, matched, clocks)
@@ -118,7 +121,7 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
         what_if = worth(played, at_most=at_most)
     return Measured(
         rows, matched, clocks, found, pipe, late, moved, unlike_ns, lacked, step_ns, what_if, seen, faithful, turns,
-        without_peers_ns, None if len(matched) else why_unmatched(rows),
+        without_peers_ns, None if len(matched) else why_unmatched(rows), other_loops(aligned),
     )  # fmt: skip
 
 
@@ -170,6 +173,7 @@ def _document(roll: Roll, measured: Measured, name: str) -> Job:
         contrast=contrast(rows),
         contention=contention(rows),
         contended=contended(rows, matched, found),
+        other_loops=measured.other_loops,
         matched=MatchCount(
             matched=len(matched.rows),
             alone=matched.alone,
@@ -184,6 +188,7 @@ def _grounds(measured: Measured) -> Grounds:
     return Grounds(
         matched=len(measured.matched),
         why_none=measured.why_none,
+        other_loops=measured.other_loops,
         judged=measured.judged,
         error_ns=measured.clocks.error_ns or 0,
         faithful=measured.faithful,

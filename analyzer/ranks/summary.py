@@ -52,6 +52,13 @@ class StepPart(Part, frozen=True, kw_only=True, gc=False):
     causes: dict[str, Whole]
 
 
+class OtherLoopPart(Part, frozen=True, kw_only=True, gc=False):
+    """A step that is in no figure of the rank, as it holds another loop: an evaluation, a rollout."""
+
+    number: Moment
+    dur_ns: Whole
+
+
 class CollectiveColumns(Part, frozen=True, kw_only=True, gc=False):
     """The collectives and messages of the used steps, by when they could begin: one entry per collective in each list.
 
@@ -154,6 +161,7 @@ class RankSummary(Part, frozen=True, kw_only=True, gc=False):
         core_wait_ratio: Share of the steps in which the training thread could run and had no core, as recorded.
         backend: Of the default process group.
         steps: The used steps.
+        other_loops: Steps that hold another loop, and are none of those.
         groups: Process groups.
         kinds: Names of kinds of collectives.
         collectives: All collectives of the used steps.
@@ -184,6 +192,7 @@ class RankSummary(Part, frozen=True, kw_only=True, gc=False):
     core_wait_ratio: float | None = None
     backend: str | None = None
     steps: tuple[StepPart, ...]
+    other_loops: tuple[OtherLoopPart, ...] = ()
     groups: tuple[GroupPart, ...]
     kinds: tuple[str, ...]
     collectives: CollectiveColumns

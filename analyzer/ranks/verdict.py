@@ -8,7 +8,7 @@ import msgspec
 
 from analyzer.ranks.alignment.borne_out import Judged
 from analyzer.ranks.alignment.roll import Roll
-from analyzer.ranks.document import HeldUpBy, JobVerdict, LateRank, WhatIf
+from analyzer.ranks.document import HeldUpBy, JobVerdict, LateRank, OtherLoop, WhatIf
 from analyzer.units import count, duration, share
 
 # Below this share of the step nothing that a change of links or stages saves is worth a sentence; and "nobody" is said only
@@ -35,6 +35,7 @@ class Grounds(msgspec.Struct, frozen=True):
         without_peers_ns: What ranks wait for one another a step, where some of them have no peers to be held against.
         seldom: That a rank is late in so few steps that it may be chance, in words; else empty.
         why_none: What the traces lack where nothing is matched, in words; None where that is not known.
+        other_loops: Steps that some ranks leave out of all figures, in which the others wait for them, the most costly first.
     """
 
     matched: int
@@ -50,6 +51,7 @@ class Grounds(msgspec.Struct, frozen=True):
     in_turn: str = ""
     without_peers_ns: float = 0.0
     why_none: str | None = None
+    other_loops: tuple[OtherLoop, ...] = ()
 
 
 def job_verdict(
@@ -61,6 +63,9 @@ def job_verdict(
     if not grounds.matched:
         why = f" {grounds.why_none}" if grounds.why_none else ""
         return _nothing("not clear", f"No collective of one rank could be matched with another's.{why}{_scope(roll)}")
+    loop = next((one for one in grounds.other_loops if one.waited_ratio >= WORTH_RATIO), None)
+    if loop is not None and not late:
+        return _nothing("not clear", _of_loop(loop) + _scope(roll))
     best = next((one for one in what_if if one.scope in ("links", "stage")), None)
     saved = max((one.waited_ns_per_step for one in late if one.of_rank), default=0)
     if best is not None and best.saved_ns_per_step > max(saved, WORTH_RATIO * step_ns):
@@ -175,6 +180,16 @@ def _of_change(best: WhatIf, step_ns: int, roll: Roll) -> JobVerdict:
     held: dict[str, HeldUpBy] = {"links": "slow link", "stage": "slow stage"}
     return JobVerdict(
         held_up_by=held.get(best.scope, "several ranks"), rank=None, ratio=ratio, text=text + _scope(roll)
+    )
+
+
+def _of_loop(loop: OtherLoop) -> str:
+    waits = (
+        f"the others wait {duration(loop.waited_ns)} for {loop.they} ({share(loop.waited_ratio)} of what they recorded)"
+    )
+    return (
+        f"{loop.who} another loop in {loop.where}, such as an evaluation: {waits}. No other figure of the job counts that; how "
+        "often it comes a longer recording tells."
     )
 
 

@@ -145,7 +145,7 @@ def _by_pauses(case: Case) -> Verdict | None:
     share_of = share(facts.steps.ratio(stops.total_ns))
     text = (
         f"{'Python-bound' if python else 'Held up'} by pauses: for {share_of} of the recorded time the program stops, in "
-        f"{facts.steps.count_with(stops)} of {facts.steps.count} steps; the others do not wait for it."
+        f"{facts.steps.count_with(stops)} of {facts.steps.count} steps; the other steps do not stop."
     )
     return case.says("python", text)
 

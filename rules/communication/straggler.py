@@ -13,7 +13,8 @@ data, tensor, pipeline and expert parallelism. What each rank spends between two
 peers, ranks that run the same program; the job is then played again with one rank's work as its peers' (what-if). Metric:
 (step - step without what the rank does beyond them) / step, and in how many steps it is late. A rank that is late because it
 waited is not blamed. The same kernels on the same shapes that take longer are a slow device, more or larger ones an imbalance; the
-rest is the host's. A class is named where it explains at least 80 %.
+rest is the host's. A class is named where it explains at least 80 %. A step in which some ranks run another loop is in no figure of
+theirs: the others wait there for as long as they are in collectives beyond what they are in other steps.
 
 ## Example
 Slow:
@@ -58,9 +59,9 @@ import shlex
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.communication.ranks import JobPlace, lateness, waiting_for_others
+from analyzer.facts.communication.ranks import JobPlace, in_collectives, lateness, waiting_for_others
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear
-from analyzer.ranks.document import LateRank
+from analyzer.ranks.document import LateRank, OtherLoop
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.communication.seen import among_others
@@ -107,6 +108,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         why = place.job.matched.why_none
         yield cannot_tell(f"no collective of one rank could be matched with another's{_told(why)}")
         return
+    loop = next((one for one in place.job.other_loops if one.waited_ratio >= limits["min_ratio"]), None)
+    if loop is not None and place.late is None:
+        yield _of_loop(facts, place, loop)
+        return
     late = place.late
     ratio = late.waited_ns_per_step / place.job.step_ns if late is not None else place.most_ratio
     if late is None or ratio < limits["min_ratio"]:
@@ -119,6 +124,27 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(f"no rank is late in most steps: the latest one in {share(consistent)} of {late.of}")
         return
     yield _finding(facts, place, late, ratio)
+
+
+def _of_loop(facts: Facts, place: JobPlace, loop: OtherLoop) -> Finding | Outcome:
+    if place.rank in loop.ranks:
+        return clear(
+            f"in {loop.where} this rank runs another loop, and the others wait for it: those are in no figure of it"
+        )
+    return Finding(
+        why=f"{loop.who} another loop in {loop.where}, such as an evaluation, which this rank does not: it waits for "
+        f"{loop.they}, {duration(loop.waited_ns)} in all ({share(loop.waited_ratio)} of what was recorded).",
+        saving=Saving(
+            in_collectives(facts.steps, facts.time, loop.waited_ns / max(facts.steps.count, 1)),
+            0,
+            "what this rank waits in these steps, as often as they came in the recording",
+        ),
+        fix=(_DONE_ALONE,),
+        verify="Record all ranks again over as many steps: those with another loop should be no longer for the others.",
+        steps_seen=len(loop.steps),
+        confidence=Confidence.MEDIUM,
+        caveats=("How often such a step comes a longer recording tells.", *_caveats(place)),
+    )
 
 
 def _finding(facts: Facts, place: JobPlace, late: LateRank, ratio: float) -> Finding:

@@ -4,34 +4,39 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import msgspec
 
-from analyzer.ranks.summary import RankSummary
+from analyzer.ranks.summary import OtherLoopPart, RankSummary, StepPart
 
+_Step = TypeVar("_Step", StepPart, OtherLoopPart)
 _Key = tuple[str | None, tuple[int, ...], str, int]
 # So much of what two ranks share has to say the same shift, or the steps stay as they are numbered.
 _AGREED_RATIO = 0.9
 
 
-def same_steps(summaries: Sequence[RankSummary]) -> list[RankSummary]:
-    """The ranks with steps that are counted alike, cut to those that all of them have.
+def same_steps(aligned: Sequence[RankSummary]) -> list[RankSummary]:
+    """The ranks cut to the steps that all of them have. Ranks that share no step stay whole: nothing can be matched then.
 
-    A collective's number within its group says which steps of two ranks are one, whatever each calls it. Ranks that share no
-    step stay whole: nothing can be matched then.
+    Args:
+        aligned: Ranks whose steps are counted alike.
+    """
+    with_steps = [{step.number for step in one.steps} for one in aligned if one.steps]
+    common = set.intersection(*with_steps) if with_steps else set()
+    if not common:
+        return list(aligned)
+    return [one if common >= {step.number for step in one.steps} else _only(one, common) for one in aligned]
+
+
+def counted_alike(summaries: Sequence[RankSummary]) -> list[RankSummary]:
+    """The ranks with one number for one step.
+
+    A collective's number within its group says which steps of two ranks are one, whatever each calls it.
 
     Args:
         summaries: Ranks that are known and distinct.
     """
-    aligned = _aligned(summaries)
-    with_steps = [{step.number for step in one.steps} for one in aligned if one.steps]
-    common = set.intersection(*with_steps) if with_steps else set()
-    if not common:
-        return aligned
-    return [one if common >= {step.number for step in one.steps} else _only(one, common) for one in aligned]
-
-
-def _aligned(summaries: Sequence[RankSummary]) -> list[RankSummary]:
     known: dict[_Key, int] = {}
     made = []
     for one in summaries:
@@ -39,14 +44,19 @@ def _aligned(summaries: Sequence[RankSummary]) -> list[RankSummary]:
         shifts = Counter(known[key] - number for key, number in mine.items() if key in known)
         shift, times = shifts.most_common(1)[0] if shifts else (0, 0)
         if shift and times >= _AGREED_RATIO * sum(shifts.values()):
-            steps = tuple(msgspec.structs.replace(step, number=step.number + shift) for step in one.steps)
-            one = msgspec.structs.replace(one, steps=steps)
+            one = msgspec.structs.replace(
+                one, steps=_shifted(one.steps, shift), other_loops=_shifted(one.other_loops, shift)
+            )
         else:
             shift = 0
         for key, number in mine.items():
             known.setdefault(key, number + shift)
         made.append(one)
     return made
+
+
+def _shifted(steps: tuple[_Step, ...], shift: int) -> tuple[_Step, ...]:
+    return tuple(msgspec.structs.replace(step, number=step.number + shift) for step in steps)
 
 
 def _numbered(one: RankSummary) -> Iterator[tuple[_Key, int]]:

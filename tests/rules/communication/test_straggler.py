@@ -238,6 +238,62 @@ def test_of_messages_to_nobody_known_it_is_said_what_the_traces_lack() -> None:
     assert any("CO003 says what" in caveat for caveat in result.findings[0].caveats)
 
 
+def evaluating(number: int, *, alone: bool, at_end: bool = False) -> Facts:
+    """Rank 0 draws eight more batches in the third of eight steps, beside or in front of its own: alone, or both ranks do."""
+    builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": 2, "backend": "nccl"}})
+    at = 0.0
+    for index in range(8):
+        loops = index == 2 and (number == 0 or not alone)
+        waits = index == (3 if at_end else 2) and number == 1 and alone
+        dur = 50_000 if loops or waits else 10_000
+        builder.step(index, at, dur)
+        for batch in range(8 * loops):
+            builder.loader(at + 4_000 * batch + 10_000 * at_end, 3_900)
+        begin = at + 40_000 * (loops and not at_end)
+        builder.loader(begin, 100)
+        builder.launch(begin + 100, kernel_start=begin + 110, kernel_dur=4_890, name="gemm")
+        ends = at + dur - 40_000 * (loops and at_end)
+        builder.launch(
+            begin + 120, kernel_start=begin + 5_000, kernel_dur=ends - begin - 5_000, name=ALL_REDUCE, stream=20
+        )
+        at += dur
+    return Facts(builder.trace())
+
+
+@pytest.mark.parametrize("at_end", [False, True])
+def test_ranks_wait_for_one_that_evaluates_alone(at_end: bool) -> None:
+    first, second = (evaluating(number, alone=True, at_end=at_end) for number in range(2))
+    facts = among(second, first)
+    assert facts.job is not None
+    assert facts.job.job.verdict.text.startswith(
+        "Rank 0 runs another loop in step 2, such as an evaluation: the others wait 40 ms for it (33 % of what they recorded)."
+    )
+    (found,) = run(second, first).findings
+    assert found.why == (
+        "Rank 0 runs another loop in step 2, such as an evaluation, which this rank does not: it waits for it, 40 ms in all "
+        "(33 % of what was recorded)."
+    )
+    assert found.fix[0].code.startswith("Do seldom, on all ranks at once")
+    result = run(first, second)
+    assert (result.findings, result.state) == ((), State.CLEAR)
+
+
+def test_nobody_waits_where_all_ranks_evaluate() -> None:
+    facts = among(*(evaluating(number, alone=False) for number in range(2)))
+    assert facts.job is not None
+    assert (facts.job.job.other_loops, facts.job.job.verdict.held_up_by) == ((), "nobody")
+
+
+def test_what_lies_in_steps_of_others_is_not_called_transferring() -> None:
+    facts = among(evaluating(1, alone=True), evaluating(0, alone=True))
+    (result,) = run_rules(facts, (EXPOSED,), grade(facts))
+    (found,) = result.findings
+    assert found.why.endswith(
+        "5.6 ms of it a step lies in steps that other ranks leave out of their figures: whether it is waiting for those cannot be "
+        "told."
+    )
+
+
 def test_not_applicable_without_collectives() -> None:
     builder = TraceBuilder()
     builder.step(0, 0, 1_000)
