@@ -254,7 +254,7 @@ class Failed(JobPart, frozen=True, kw_only=True):
 class MatchCount(JobPart, frozen=True, kw_only=True):
     """How many entries of collectives there are: matched with other ranks', without another, and contradicting one another.
 
-    `why_none` says what the traces lack where none is matched, if that is known.
+    `why_none` says what the traces lack where none is matched, or where no step is on all ranks, if that is known.
     """
 
     matched: int

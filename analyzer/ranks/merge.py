@@ -16,7 +16,7 @@ from analyzer.ranks.alignment.matching import Matched, match
 from analyzer.ranks.alignment.roll import Roll, call_the_roll
 from analyzer.ranks.alignment.steps import counted_alike, same_steps
 from analyzer.ranks.alignment.table import Table, table
-from analyzer.ranks.alignment.unmatched import why_unmatched
+from analyzer.ranks.alignment.unmatched import share_steps, why_unmatched
 from analyzer.ranks.document import Clock, Failed, Job, MatchCount, OtherLoop, PipelinePart, Stage, WhatIf
 from analyzer.ranks.rows import group_rows, rank_rows
 from analyzer.ranks.summary import RankSummary
@@ -93,7 +93,9 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
     step_ns = float(rows.step_ns.max(initial=0.0))
     moved = links(rows, matched, found)
     replay = Replay(rows, matched, found, clocks.start_ns)
-    faithful = abs(replay.as_recorded_ns - step_ns) <= _FAITHFUL_RATIO * step_ns
+    # Ranks that share some of their steps with one other each do not make up one job.
+    together = share_steps(rows)
+    faithful = together and abs(replay.as_recorded_ns - step_ns) <= _FAITHFUL_RATIO * step_ns
     late, what_if, unlike_ns = Lateness((), (), {}), tuple[WhatIf, ...](), 0.0
     lacked, turns, without_peers_ns = 0.0, None, 0.0
     if faithful:
@@ -121,7 +123,7 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
         what_if = worth(played, at_most=at_most)
     return Measured(
         rows, matched, clocks, found, pipe, late, moved, unlike_ns, lacked, step_ns, what_if, seen, faithful, turns,
-        without_peers_ns, None if len(matched) else why_unmatched(rows), other_loops(aligned),
+        without_peers_ns, None if len(matched) and together else why_unmatched(rows), other_loops(aligned),
     )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ class Grounds(msgspec.Struct, frozen=True):
         in_turn: That the stages of a pipeline work one after the other, in words; else empty.
         without_peers_ns: What ranks wait for one another a step, where some of them have no peers to be held against.
         seldom: That a rank is late in so few steps that it may be chance, in words; else empty.
-        why_none: What the traces lack where nothing is matched, in words; None where that is not known.
+        why_none: What the traces lack where nothing is matched or no step is on all ranks, in words; None where that is not known.
         other_loops: Steps that some ranks leave out of all figures, in which the others wait for them, the most costly first.
     """
 
@@ -113,7 +113,10 @@ def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
     """Nobody, or what keeps that from being said."""
     judged, floor, step = grounds.judged, WORTH_RATIO * step_ns, duration(step_ns)
     if not grounds.faithful:
-        text = "Played again as it was recorded the job does not take as long as it did: nothing is said of who holds it up."
+        why = (
+            grounds.why_none or "Played again as it was recorded the job does not take as long as it did."
+        ).removesuffix(".")
+        text = f"{why}; nothing is said of who holds it up."
     elif grounds.lacked_ratio:
         text = (
             f"Some rank is late, by no more than the {share(grounds.lacked_ratio)} of its steps that one of them had no core: "

@@ -46,10 +46,14 @@ def waiting_or_transferring(facts: Facts) -> str:
             "for those cannot be told."
         )
     least, most = row.exposed_waiting_least_ns or 0, row.exposed_waiting_most_ns or 0
-    if 2 * most > held:
-        return f"{_between(least, most)} of the {duration(held)} that nothing hides inside them is waiting for other ranks."
-    unread = "" if place.every_rank_is_here else ", or waiting for a rank that was not"
-    return f"By the {len(place.used)} ranks read it is for the most part transferring{unread}."
+    if 2 * most <= held:
+        return f"By the {len(place.used)} ranks read it is for the most part transferring."
+    unread = "" if place.every_rank_is_here else ", those that were not read among them"
+    return f"{_between(least, most)} of the {duration(held)} that nothing hides inside them is waiting for other ranks{unread}."
+
+
+# Less than this part of the larger bound is no bound that tells anything.
+_LEAST_BOUND = 0.05
 
 
 def _between(least_ns: int, most_ns: int) -> str:
@@ -57,7 +61,7 @@ def _between(least_ns: int, most_ns: int) -> str:
     low, high = duration(least_ns), duration(most_ns)
     if low == high:
         return high
-    return f"{low} to {high}" if least_ns else f"Up to {high}"
+    return f"{low} to {high}" if least_ns >= _LEAST_BOUND * most_ns else f"Up to {high}"
 
 
 def look_at_all_ranks(facts: Facts) -> tuple[Advice, ...]:

@@ -104,9 +104,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if isinstance(place, Outcome):
         yield place
         return
-    if not place.job.matched.matched:
-        why = place.job.matched.why_none
-        yield cannot_tell(f"no collective of one rank could be matched with another's{_told(why)}")
+    matched = place.job.matched
+    if not matched.matched:
+        yield cannot_tell(f"no collective of one rank could be matched with another's{_told(matched.why_none)}")
+        return
+    if matched.why_none:
+        yield cannot_tell(f"{matched.why_none[:1].lower()}{matched.why_none[1:].removesuffix('.')}")
         return
     loop = next((one for one in place.job.other_loops if one.waited_ratio >= limits["min_ratio"]), None)
     if loop is not None and place.late is None:

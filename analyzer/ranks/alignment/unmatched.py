@@ -1,4 +1,4 @@
-"""Why no collective of one rank could be matched with another's: what the traces would have to say."""
+"""Why ranks cannot be held against each other: what the traces would have to say."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def why_unmatched(table: Table) -> str | None:
     """One sentence, or None where none of these reasons holds for most rows.
 
     Args:
-        table: The rows, of which none could be matched.
+        table: The rows, of which none could be matched, or of which no step is on all ranks.
     """
     rows = table.rows
     if not len(rows):
         return None
-    if not _common_steps(table):
+    if not share_steps(table):
         return "The ranks recorded different steps: record the same ones on all of them."
     nobody = np.array([group.name is None and not group.ranks for group in table.groups], dtype=bool)[rows.group]
     pairwise = table.pairwise[rows.kind]
@@ -36,6 +36,7 @@ def why_unmatched(table: Table) -> str | None:
     return None
 
 
-def _common_steps(table: Table) -> set[int]:
+def share_steps(table: Table) -> bool:
+    """Whether there is a step that every rank recorded, of those that recorded any."""
     steps = [{step.number for step in one.steps} for one in table.summaries if one.steps]
-    return set.intersection(*steps) if steps else set()
+    return not steps or bool(set.intersection(*steps))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from analyzer.ranks.alignment.borne_out import lacking
 from analyzer.ranks.alignment.matching import Matched
 from analyzer.ranks.alignment.table import Table
 from analyzer.ranks.waiting.arrivals import Arrivals
@@ -21,7 +22,7 @@ class Exposed(msgspec.Struct, frozen=True):
     Args:
         whole_ns: All of it.
         least_ns: What of it is waiting at least.
-        most_ns: What of it is waiting at most: what could not be matched may be.
+        most_ns: What of it is waiting at most: what could not be matched may be, and what lacks members may be waiting for those.
     """
 
     whole_ns: Int64Array
@@ -42,7 +43,7 @@ def exposed_waiting(table: Table, matched: Matched, found: Arrivals) -> Exposed:
     known = np.zeros(len(rows), dtype=bool)
     if len(matched):
         waiting[matched.rows] = found.waiting_ns
-        known[matched.rows] = found.waits[matched.instance]
+        known[matched.rows] = (found.waits & ~lacking(table, matched))[matched.instance]
     lead = np.flatnonzero(rows.leads)
     member = rows.member[lead]
     # The messages of a batch are one kernel, and one row of them has all its waiting.
@@ -53,7 +54,7 @@ def exposed_waiting(table: Table, matched: Matched, found: Arrivals) -> Exposed:
     most = np.minimum(bare, waits)
     return Exposed(
         whole_ns=_sum(member, bare, many),
-        least_ns=_sum(member, np.where(told, np.minimum(least, most), 0), many),
+        least_ns=_sum(member, np.minimum(least, most), many),
         most_ns=_sum(member, np.where(told, most, bare), many),
     )
 

@@ -49,6 +49,26 @@ def test_ranks_that_recorded_other_numbers_of_steps_are_held_against_each_other_
     assert len(job.steps) == 4
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_ranks_in_pairs_that_recorded_other_steps_are_no_job(tmp_path: Path, shared: bool) -> None:
+    kept = {2: range(4, 8), 3: range(4, 8)} if not shared else {}
+    play = Play(Plan(program="ddp", dp=4, steps=8, loader={2: 9 * MS}))
+    paths = write_job(play, tmp_path, "titan", kept={0: range(4), 1: range(4), **kept})
+    document = explain_job(paths, FEW, only_first=True).first.analysis
+    job = document.job
+    assert job is not None
+    assert blamed(job) == ([(2, "host")] if shared else [])
+    (check,) = (one for one in document.checks if one.rule == "CO003")
+    assert check.state == ("fired" if shared else "cannot_tell")
+    if not shared:
+        assert job.matched.matched
+        assert job.verdict.text == (
+            "The ranks recorded different steps: record the same ones on all of them; nothing is said of who holds it up."
+        )
+        # Two of four are matched with each other: what they wait for may be the other two.
+        assert any((row.exposed_waiting_most_ns or 0) > 0.9 * (row.exposed_ns or 0) > 0 for row in job.ranks)
+
+
 def restarted(
     folder: Path, steps: tuple[int, int] = (5, 5), ranks: tuple[int, int] = (4, 4), **plan: Any
 ) -> list[Path]:
