@@ -42,6 +42,13 @@ _WITHIN_MACHINES = Advice(
     "What is sent has 16 bits a number already. Over several machines, where memory allows: shard within each, so that parameters "
     "are gathered over its fast links and only gradients travel between machines.",
 )
+_REPLICAS_SUMMED_SELDOM = Advice(
+    "text",
+    "Sum gradients over replicas less often: a larger batch per rank, or more micro-batches for each update.",
+    "Most of what nothing hides is replicas that sum their shards of the gradients (HSDP), as a rule between machines: look "
+    "whether those links are as fast as they should be. Sums of 32 bits are halved by `reduce_dtype=torch.bfloat16`, which rounds them. "
+    "Parameters are gathered within the shards, and prefetching them hides none of this.",
+)
 
 # No range tells which library shards: what it is called in the two that most programs use.
 _ZERO_IN_16_BITS = Advice(
@@ -87,6 +94,8 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
     """Fewer bytes, or the same bytes less often."""
     found = facts.communication.collectives
     first = (*reduced_once(facts), *_larger_first(facts))
+    if found.replicas_of_shards:
+        return first or (_REPLICAS_SUMMED_SELDOM,)
     if found.narrow:
         return (*first, *((_WITHIN_MACHINES,) if found.fsdp else ()))
     if not found.fsdp:
@@ -99,6 +108,8 @@ def hide_more(facts: Facts) -> tuple[Advice, ...]:
     """Gathering and scattering beside compute."""
     if not facts.communication.collectives.fsdp:
         return (_ZERO_BESIDE_COMPUTE,)
+    if facts.communication.collectives.replicas_of_shards:
+        return reduced_once(facts) or (_REPLICAS_SUMMED_SELDOM,)
     return (_PREFETCHED_FURTHER if facts.communication.reductions_a_step else _PREFETCHED,)
 
 

@@ -47,6 +47,8 @@ _LIBRARY = Pattern(r"^\w+(?::+|$)_*")
 # Of fewer calls' sizes the median says little.
 _KNOWN_RATIO = 0.5
 _NARROW = Pattern(r"Half|BFloat16|char|Char|Byte|Float8")
+# Of each shard that is scattered a sum over replicas, but for some that are summed later together.
+_EACH_SHARD = 2
 # A message between two ranks.
 _PAIR = Pattern(r"(?:i?send|i?recv|send_recv)\b")
 
@@ -143,6 +145,19 @@ class Collectives(msgspec.Struct, frozen=True):
         """Whether most of the exposed time is waiting for a neighbour to send, as stages of a pipeline do."""
         pairs = sum(ns for kind, ns in self.exposed_ns.items() if _PAIR.match(kind))
         return 2 * pairs > sum(self.exposed_ns.values())
+
+    @property
+    def replicas_of_shards(self) -> bool:
+        """Whether FSDP scatters gradients and sums each shard over replicas, and most of the exposed time is in these sums (HSDP).
+
+        A sum of few numbers, as of a loss, is none of a shard.
+        """
+        if not self.fsdp or _kind_of_words(self.main_kind or "") != "allreduce":
+            return False
+        kinds = np.array([_kind_of_words(kind) for kind in self.calls["kind"]], dtype=np.object_)
+        sums = (kinds == "allreduce") & ~(self.calls["size_bytes"].to_numpy() <= FEW_BYTES)
+        scatters = np.array(["reducescatter" in kind for kind in kinds], dtype=np.bool_)
+        return 0 < scatters.sum() <= _EACH_SHARD * sums.sum()
 
     @property
     def may_be_gradients(self) -> bool:
@@ -249,6 +264,11 @@ def _kinds(names: pd.Series[Any]) -> npt.NDArray[np.object_]:
     distinct = np.array([*(_LIBRARY.sub("", text) for text in distinct_texts(names)), ""], dtype=object)
     found: npt.NDArray[np.object_] = distinct[codes_of(names)]
     return found
+
+
+def _kind_of_words(kind: str) -> str:
+    """A kind however its library writes it: `allreduce_`, `all_reduce`."""
+    return kind.replace("_", "").removesuffix("base")
 
 
 def _narrow(rows: pd.DataFrame, ranges: pd.DataFrame) -> bool:

@@ -86,6 +86,16 @@ def test_gradients_are_reduced_once_a_step() -> None:
     assert "set_requires_all_reduce" not in text(judged(RULE, sharded(4, replicas=False)).finding)
 
 
+def test_sums_over_replicas_are_no_gathers() -> None:
+    said = text(judged(RULE, sharded(1)).finding)
+    assert "Sum gradients over replicas less often" in said
+    assert "prefetch([following])" not in said
+    assert "init_device_mesh" not in said
+    alone = text(judged(RULE, sharded(1, replicas=False)).finding)
+    assert "over replicas" not in alone
+    assert "prefetch([following])" in alone
+
+
 def numbers(elements: int) -> Clocked:
     """FSDP2 with seven all-reduces of so many floats in front of each layer's gather."""
     world = Clocked(top=RANKS)
