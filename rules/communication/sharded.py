@@ -46,7 +46,8 @@ _REPLICAS_SUMMED_SELDOM = Advice(
     "text",
     "Sum gradients over replicas less often: a larger batch per rank, or more micro-batches for each update.",
     "Most of what nothing hides is replicas that sum their shards of the gradients (HSDP), as a rule between machines: look "
-    "whether those links are as fast as they should be. Sums of 32 bits are halved by `reduce_dtype=torch.bfloat16`, which rounds them. "
+    "whether those links are as fast as they should be. Sums of 32 bits are halved by `reduce_dtype=torch.bfloat16`, which rounds "
+    "them. "
     "Parameters are gathered within the shards, and prefetching them hides none of this.",
 )
 

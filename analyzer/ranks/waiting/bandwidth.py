@@ -230,7 +230,11 @@ def uneven(table: Table, matched: Matched, found: Arrivals) -> tuple[Uneven, ...
     mine = kinds[rows.kind[matched.rows]] & found.complete[matched.instance]
     at = matched.rows[mine]
     got = np.where(np.isnan(rows.received_bytes[at]), rows.sent_bytes[at], rows.received_bytes[at])
-    frame = pd.DataFrame({"group": rows.group[at], "member": rows.member[at], "bytes": got}).dropna()
+    each = {"group": rows.group[at], "member": rows.member[at], "instance": matched.instance[mine], "bytes": got}
+    frame = pd.DataFrame(each).dropna()
+    # What brings results back gives each what it had: those say nothing of who gets more.
+    gets = frame.groupby("instance", sort=False)["bytes"]
+    frame = frame[(gets.transform("min") < gets.transform("max")).to_numpy(dtype=bool)]
     if not len(frame):
         return ()
     by_rank = frame.groupby(["group", "member"], sort=False)["bytes"].agg(["mean", "size"]).reset_index()

@@ -27,7 +27,7 @@ def run(first: Facts, *others: Facts) -> RuleRun:
 def test_the_rank_with_the_most_tokens_is_named() -> None:
     every = ranks()
     (finding,) = run(*every).findings
-    assert finding.why.startswith("Rank 1 gets 1.3 times the mean of its group in")
+    assert finding.why.startswith("Rank 1 gets 1.5 times the mean of its group in")
     (own,) = run(every[1], *every[:1], *every[2:]).findings
     assert own.saving.kernel_ns > 0
 
