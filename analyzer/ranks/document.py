@@ -189,13 +189,16 @@ class Stage(JobPart, frozen=True, kw_only=True):
 class PipelinePart(JobPart, frozen=True, kw_only=True):
     """The pipeline: `bubble_ratio` is the share of the step in which ranks wait for messages; `slowest` sets the pace.
 
-    `stated` is whether the program calls the group one of a pipeline: else ranks send to each other along a chain.
+    `stated` is whether the program calls the group one of a pipeline: else ranks send to each other along a chain. `messages` is
+    how many a rank sends to one neighbour a step, in the median: as many as micro-batches, or chunks of interleaved ones, where
+    each takes one message.
     """
 
     stages: tuple[Stage, ...]
     bubble_ratio: float
     slowest: int
     stated: bool = False
+    messages: int | None = None
 
 
 class Clock(JobPart, frozen=True, kw_only=True):

@@ -33,7 +33,7 @@ from analyzer.ranks.waiting.peers import Peers, hold_against_peers
 from analyzer.ranks.waiting.replay import Replay
 from analyzer.ranks.waiting.slow_links import link_name, slow_links
 from analyzer.ranks.waiting.slow_stage import slow_stage
-from analyzer.ranks.waiting.stages import Pipeline, pipeline, programs
+from analyzer.ranks.waiting.stages import Pipeline, messages_a_step, pipeline, programs
 from analyzer.ranks.waiting.turns import by_turns, why_by_turns
 from analyzer.units import count, duration
 
@@ -257,3 +257,4 @@ def _pipeline(measured: Measured) -> PipelinePart | None:
         slowest=pipe.slowest,
         stated=pipe.stated,
     )
+        messages=messages_a_step(rows),

@@ -79,10 +79,9 @@ def look_at_all_ranks(facts: Facts) -> tuple[Advice, ...]:
     )
 
 
-_MORE_MICRO_BATCHES = micro_batches.more(
-    "4 * stages",
+_FEWER_GAPS = (
     "Messages between two ranks, as stages of a pipeline send: a stage waits until the first micro-batch reaches it and after the "
-    "last has left. More micro-batches make that a smaller part; stages that take equally long do not wait for one another.",
+    "last has left. More micro-batches make that a smaller part; stages that take equally long do not wait for one another."
 )
 _KEPT_SPLIT = Advice(
     "diff",
@@ -132,8 +131,9 @@ def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
         return _exchange_less(facts)
     if facts.communication.collectives.stages:
         part = facts.communication.served_part
+        more = micro_batches.of_pipeline(None if facts.job is None else facts.job.job.pipeline, _FEWER_GAPS)
         # One that updates what it takes no gradients of is no stage.
-        return _summed(part) if part == "server" else (*_summed(part), _MORE_MICRO_BATCHES)
+        return _summed(part) if part == "server" else (*_summed(part), more)
     if facts.communication.collectives.activations:
         fewer = _FEWER_PARTS if facts.device.main is not None else _FEWER_PARTS_ON_HOSTS
         return (*((_KEPT_SPLIT,) if _gathers_between(facts) else ()), fewer)

@@ -3,6 +3,26 @@
 from __future__ import annotations
 
 from analyzer.finding import Advice
+from analyzer.ranks.document import PipelinePart
+
+# Micro-batches a stage that leave a fifth of the step as waiting.
+_A_STAGE = 4
+
+
+def of_pipeline(pipe: PipelinePart | None, note: str) -> Advice:
+    """More micro-batches a step than a pipeline has, as far as its messages tell how many those are.
+
+    Args:
+        pipe: The stages; None where the other ranks are not here.
+        note: Why.
+    """
+    if pipe is None:
+        return more(f"{_A_STAGE} * stages", note)
+    enough = _A_STAGE * len(pipe.stages)
+    if pipe.messages is None or pipe.messages < enough:
+        return more(str(enough), note)
+    has = f"A rank sends {pipe.messages} messages to the next a step: as many micro-batches at most, of {len(pipe.stages)} stages."
+    return more("2 * n_microbatches", f"{has} {note}")
 
 
 def more(number: str, note: str) -> Advice:

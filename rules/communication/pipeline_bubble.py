@@ -112,9 +112,8 @@ def _finding(facts: Facts, place: JobPlace, pipe: PipelinePart, waits_ns: float)
         else f" {paced.cause_detail[:1].upper()}{paced.cause_detail[1:]}: balanced the step takes "
         f"{duration(paced.waited_ns_per_step)} less."
     )
-    more = micro_batches.more(
-        str(4 * len(pipe.stages)),
-        "Four microbatches a stage or more: each step has the waiting of filling and emptying the pipeline once.",
+    more = micro_batches.of_pipeline(
+        pipe, "Four microbatches a stage or more: each step has the waiting of filling and emptying the pipeline once."
     )
     balance = Advice(
         "text",

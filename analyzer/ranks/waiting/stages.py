@@ -54,6 +54,18 @@ def _computing(summary: RankSummary) -> float:
     return busy / whole if whole else 0.0
 
 
+def messages_a_step(table: Table) -> int | None:
+    """How many messages a rank sends to one other a step, in the median; None where none is sent."""
+    rows = table.rows
+    sends = np.array([name == "send" for name in table.kinds] or [False], dtype=bool)
+    mine = np.flatnonzero(_messages(table) & sends[rows.kind])
+    if not len(mine):
+        return None
+    _, counts = np.unique(np.stack([rows.member[mine], rows.peer[mine]]), axis=1, return_counts=True)
+    steps = max(len(np.unique(rows.step[mine])), 1)
+    return round(float(np.median(counts)) / steps)
+
+
 def programs(table: Table, pipe: Pipeline | None) -> Int64Array:
     """A number that ranks share which run the same part of the model, shape (ranks,).
 

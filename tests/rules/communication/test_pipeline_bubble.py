@@ -43,6 +43,23 @@ def test_few_microbatches_leave_ranks_waiting() -> None:
     assert finding.saving.claims.total_ns > 0
 
 
+def test_a_pipeline_with_many_microbatches_is_not_told_to_have_as_many() -> None:
+    every = ranks(pp=3, microbatches=12, stage=2.0)
+    facts = among(*every)
+    assert facts.job is not None
+    assert facts.job.job.pipeline is not None
+    assert facts.job.job.pipeline.messages == 12
+    (result,) = run_rules(facts, (RULE,), grade(facts))
+    (finding,) = result.findings
+    balance, more = finding.fix
+    assert balance.code == "Move layers from stage 1 to others."
+    assert "n_microbatches=2 * n_microbatches" in more.code
+    assert more.note is not None
+    assert more.note.startswith(
+        "A rank sends 12 messages to the next a step: as many micro-batches at most, of 3 stages."
+    )
+
+
 def test_many_microbatches_are_clear() -> None:
     assert run(*ranks(pp=2, microbatches=12)).state is State.CLEAR
 
