@@ -93,9 +93,12 @@ def _seldom(table: Table, peers: Peers, costs: dict[int, float], floor_ns: float
         return ""
     mine = peers.excess_ns[place][~np.isnan(peers.excess_ns[place])]
     times = int((mine >= floor_ns).sum())
+    # In most steps, and by times so unlike that their mean is not sure to be above nothing.
+    often = times >= CONSISTENT_RATIO * len(mine)
+    why = "most of that in few of them, which may be chance" if often else "so few may be chance"
     return (
         f"Rank {table.ranks[place]} is late in {times} of {count(len(mine), 'step')}, which costs {duration(costs[place])} of each "
-        f"{duration(step_ns)} step on average: so few may be chance, more recorded steps tell."
+        f"{duration(step_ns)} step on average: {why}, more recorded steps tell."
     )
 
 

@@ -242,6 +242,34 @@ def evaluating(number: int, *, alone: bool, at_end: bool = False) -> Facts:
     """Rank 0 draws eight more batches in the third of eight steps, beside or in front of its own: alone, or both ranks do."""
     builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": 2, "backend": "nccl"}})
     at = 0.0
+def unlike(number: int, late_us: tuple[float, ...]) -> Facts:
+    """Steps in which rank 1 computes so much longer than rank 0."""
+    builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": 2, "backend": "nccl"}})
+    at = 0.0
+    for index, late in enumerate(late_us):
+        dur, compute = 10_000 + late, 5_000 + late * number
+        builder.step(index, at, dur)
+        builder.launch(at, kernel_start=at + 10, kernel_dur=compute - 10, name="gemm")
+        builder.launch(at + 20, kernel_start=at + compute, kernel_dur=dur - compute, name=ALL_REDUCE, stream=20)
+        at += dur
+    return Facts(builder.trace())
+
+
+@pytest.mark.parametrize(
+    ("late_us", "said"),
+    [
+        ((2_000, 1_000, 90_000, 3_000, 2_000, 4_000, 0), "15 ms of each 25 ms step on average: most of that in few of them"),
+        ((0, 0, 90_000, 0, 0, 0, 0), "13 ms of each 23 ms step on average: so few may be chance"),
+        ((2_000, 1_000, 3_000, 3_000, 2_000, 4_000, 2_000), "for rank 1"),
+    ],
+    ids=["one long", "one", "all alike"],
+)  # fmt: skip
+def test_lateness_that_is_mostly_in_one_step_is_not_called_seldom(late_us: tuple[float, ...], said: str) -> None:
+    facts = among(*(unlike(number, late_us) for number in range(2)))
+    assert facts.job is not None
+    assert said in facts.job.job.verdict.text
+
+
     for index in range(8):
         loops = index == 2 and (number == 0 or not alone)
         waits = index == (3 if at_end else 2) and number == 1 and alone
