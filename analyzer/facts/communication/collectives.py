@@ -157,7 +157,7 @@ class Collectives(msgspec.Struct, frozen=True):
         kinds = np.array([_kind_of_words(kind) for kind in self.calls["kind"]], dtype=np.object_)
         sums = (kinds == "allreduce") & ~(self.calls["size_bytes"].to_numpy() <= FEW_BYTES)
         scatters = np.array(["reducescatter" in kind for kind in kinds], dtype=np.bool_)
-        return 0 < scatters.sum() <= _EACH_SHARD * sums.sum()
+        return bool(0 < scatters.sum() <= _EACH_SHARD * sums.sum())
 
     @property
     def may_be_gradients(self) -> bool:
