@@ -266,8 +266,21 @@ class MatchCount(JobPart, frozen=True, kw_only=True):
     why_none: str | None = None
 
 
+class Turns(JobPart, frozen=True, kw_only=True):
+    """Steps each of which waits for another rank: `why` says what that does longer, empty where no cause explains most of it.
+
+    `saved_ns_per_step` is what a step would be shorter by with the same work shared evenly.
+    """
+
+    why: str
+    saved_ns_per_step: int
+
+
 class Job(JobPart, frozen=True, kw_only=True):
-    """All ranks of one job together. `steps` are the step numbers that `ranks[].waiting_by_step_ns` stands beside."""
+    """All ranks of one job together. `steps` are the step numbers that `ranks[].waiting_by_step_ns` stands beside.
+
+    `turns` is None where no step, or each for the same rank, waits.
+    """
 
     name: str
     world_size: int | None
@@ -287,6 +300,7 @@ class Job(JobPart, frozen=True, kw_only=True):
     contention: Contention | None
     contended: tuple[Contended, ...] = ()
     other_loops: tuple[OtherLoop, ...] = ()
+    turns: Turns | None = None
     matched: MatchCount
     failed: tuple[Failed, ...]
 

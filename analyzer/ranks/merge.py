@@ -17,7 +17,7 @@ from analyzer.ranks.alignment.roll import Roll, call_the_roll
 from analyzer.ranks.alignment.steps import counted_alike, same_steps
 from analyzer.ranks.alignment.table import Table, table
 from analyzer.ranks.alignment.unmatched import share_steps, why_unmatched
-from analyzer.ranks.document import Clock, Failed, Job, MatchCount, OtherLoop, PipelinePart, Stage, WhatIf
+from analyzer.ranks.document import Clock, Failed, Job, MatchCount, OtherLoop, PipelinePart, Stage, Turns, WhatIf
 from analyzer.ranks.rows import group_rows, rank_rows
 from analyzer.ranks.summary import RankSummary
 from analyzer.ranks.verdict import WORTH_RATIO, Grounds, job_verdict
@@ -176,6 +176,7 @@ def _document(roll: Roll, measured: Measured, name: str) -> Job:
         contention=contention(rows),
         contended=contended(rows, matched, found),
         other_loops=measured.other_loops,
+        turns=_turns(measured),
         matched=MatchCount(
             matched=len(matched.rows),
             alone=matched.alone,
@@ -184,6 +185,11 @@ def _document(roll: Roll, measured: Measured, name: str) -> Job:
         ),
         failed=roll.failed,
     )
+
+
+def _turns(measured: Measured) -> Turns | None:
+    alike = (one.saved_ns_per_step for one in measured.what_if if one.scope == "all ranks")
+    return None if measured.turns is None else Turns(why=measured.turns, saved_ns_per_step=max(alike, default=0))
 
 
 def _grounds(measured: Measured) -> Grounds:
@@ -256,5 +262,5 @@ def _pipeline(measured: Measured) -> PipelinePart | None:
         bubble_ratio=waited / whole if whole else 0.0,
         slowest=pipe.slowest,
         stated=pipe.stated,
-    )
         messages=messages_a_step(rows),
+    )

@@ -16,6 +16,8 @@ from analyzer.units import count, duration, share
 WORTH_RATIO = 0.05
 # A rank that is late in fewer of the steps is not so in most.
 _MOST_RATIO = 0.6
+# Ranks are named as those that hold the job up where all of them alike save no more than this many times as much.
+_MORE_RATIO = 1.5
 
 
 class Grounds(msgspec.Struct, frozen=True):
@@ -71,9 +73,11 @@ def job_verdict(
     if best is not None and best.saved_ns_per_step > max(saved, WORTH_RATIO * step_ns):
         return _of_change(best, step_ns, roll)
     several = next((one for one in what_if if one.scope == "several ranks"), None)
-    if several is not None and not any(one.of_rank for one in late):
-        return _of_change(several, step_ns, roll)
     alike = next((one for one in what_if if one.scope == "all ranks"), None)
+    if several is not None and not any(one.of_rank for one in late):
+        # What all of them differ by costs more: some are latest in more of these steps, by chance.
+        whole = alike is not None and alike.saved_ns_per_step > _MORE_RATIO * several.saved_ns_per_step
+        return _of_change(alike if alike is not None and whole else several, step_ns, roll)
     if (
         not late
         and grounds.turns is not None

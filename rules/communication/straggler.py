@@ -14,7 +14,8 @@ peers, ranks that run the same program; the job is then played again with one ra
 (step - step without what the rank does beyond them) / step, and in how many steps it is late. A rank that is late because it
 waited is not blamed. The same kernels on the same shapes that take longer are a slow device, more or larger ones an imbalance; the
 rest is the host's. A class is named where it explains at least 80 %. A step in which some ranks run another loop is in no figure of
-theirs: the others wait there for as long as they are in collectives beyond what they are in other steps.
+theirs: the others wait there for as long as they are in collectives beyond what they are in other steps. Where each step waits for
+another rank, as with sequences of other lengths, no rank is late: the job is played again with each step's work shared evenly.
 
 ## Example
 Slow:
@@ -61,7 +62,7 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import JobPlace, in_collectives, lateness, waiting_for_others
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear
-from analyzer.ranks.document import LateRank, OtherLoop
+from analyzer.ranks.document import LateRank, OtherLoop, Turns
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.communication.seen import among_others
@@ -115,6 +116,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if loop is not None and place.late is None:
         yield _of_loop(facts, place, loop)
         return
+    turns = place.job.turns
+    turned_ratio = turns.saved_ns_per_step / place.job.step_ns if turns is not None and place.job.step_ns else 0.0
+    if turns is not None and place.late is None and turned_ratio >= limits["min_ratio"]:
+        yield _by_turns(facts, place, turns, turned_ratio)
+        return
     late = place.late
     ratio = late.waited_ns_per_step / place.job.step_ns if late is not None else place.most_ratio
     if late is None or ratio < limits["min_ratio"]:
@@ -147,6 +153,27 @@ def _of_loop(facts: Facts, place: JobPlace, loop: OtherLoop) -> Finding | Outcom
         steps_seen=len(loop.steps),
         confidence=Confidence.MEDIUM,
         caveats=("How often such a step comes a longer recording tells.", *_caveats(place)),
+    )
+
+
+def _by_turns(facts: Facts, place: JobPlace, turns: Turns, ratio: float) -> Finding:
+    row = place.row
+    waits_ns = min((row.exposed_waiting_most_ns or 0) if row is not None else 0, turns.saved_ns_per_step)
+    why = f", mostly for {turns.why}" if turns.why else ""
+    return Finding(
+        title="Each step waits for another rank",
+        why=f"Each step waits for another rank{why}: with the same work shared evenly it takes {duration(turns.saved_ns_per_step)} "
+        f"less ({share(ratio)}).",
+        saving=Saving(
+            in_collectives(facts.steps, facts.time, waits_ns),
+            0,
+            "what this rank waits for others, up to what the job's step is shorter by with the same work shared evenly",
+        ),
+        fix=(_TURNS.get(turns.why, _SAME_IN_EACH_STEP),),
+        verify="Record all ranks again: in each step the times inside collectives should be alike, and CO003 clear.",
+        steps_seen=facts.steps.count,
+        confidence=Confidence.MEDIUM if turns.why else Confidence.LOW,
+        caveats=_caveats(place),
     )
 
 
@@ -260,6 +287,28 @@ _SAME_BETWEEN_PASSES = Advice(
     "Look at what this rank alone does between passes: the schedule, inputs made for all ranks, tokens and answers handled.",
     "Beside the pass before (an engine's setting for scheduling ahead), or in a process of its own, nobody waits for it.",
 )
+
+
+_SAME_IN_EACH_STEP = Advice(
+    "text",
+    "Give all ranks the same work in each step, not on average: batches of like lengths at the same time, or packed to equal "
+    "numbers of tokens; equal tokens for experts.",
+    "What is even over many steps is not in one of them, and each waits for the rank that has most.",
+)
+_TURNS = {
+    "Python on its host": Advice(
+        "python",
+        "gc.disable()   # before the first step\nfor step, batch in enumerate(loader):\n    train(batch)\n    if step % 500 == 0:\n"
+        "        gc.collect()   # on all ranks in the same step",
+        "Pauses that come to another rank each time, as collections of garbage do, cost all ranks each of them; at the same time "
+        "they cost one. Where it is no garbage: what the program does now and then, on all ranks in the same step.",
+    ),
+    "waiting for its data loader": Advice(
+        "text",
+        "Let batches wait for the step on each rank: more workers and a larger `prefetch_factor`.",
+        "The slowest batch of all ranks is waited for in each step: a longer queue evens out what takes long now and then.",
+    ),
+}
 
 
 def _fix(facts: Facts, late: LateRank, cause: str | None, file: str) -> tuple[Advice, ...]:

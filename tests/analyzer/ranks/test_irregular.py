@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+from analyzer.ranks.waiting.peers import Peers
+from analyzer.ranks.waiting.turns import by_turns
 from jobs.layout import Noise
 from jobs.merged import blamed, told
 from jobs.programs import MS
@@ -77,6 +80,32 @@ def test_a_slow_device_among_sequences_of_all_lengths_is_never_called_more_work(
     job = told("titan", **DDP, lengths=0.2, device={1: 1.8})
     assert [rank for rank, _ in blamed(job)] == [1], job.verdict.text
     assert {cause for _, cause in blamed(job)} <= {"device", "not clear"}, job.verdict.text
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_few_steps_of_other_lengths_chance_accuses_nobody(seed: int) -> None:
+    """Eight ranks and six steps: some rank has more than its share of the long sequences."""
+    excess = np.random.default_rng(seed).uniform(-1, 1, (8, 6)) * 10 * MS
+    assert by_turns(_peers(excess))
+
+
+@pytest.mark.parametrize("late", [(1,), (1, 3)])
+def test_ranks_that_are_late_in_each_step_take_no_turns(late: tuple[int, ...]) -> None:
+    excess = np.random.default_rng(1).uniform(-1, 1, (8, 6)) * MS
+    excess[list(late)] += 10 * MS
+    assert not by_turns(_peers(excess))
+
+
+def test_a_rank_that_is_late_now_and_then_takes_no_turns() -> None:
+    excess = np.random.default_rng(1).uniform(-1, 1, (8, 6)) * MS / 10
+    excess[2, ::3] += 10 * MS
+    assert not by_turns(_peers(excess))
+
+
+def _peers(excess_ns: np.ndarray) -> Peers:
+    none = np.zeros(0)
+    label = np.zeros(len(excess_ns), dtype=np.int64)
+    return Peers(none, none, none.astype(bool), label, tuple(range(excess_ns.shape[1])), excess_ns)
 
 
 @pytest.mark.slow

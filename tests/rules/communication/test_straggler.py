@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from analyzer.engine import Judged, RuleRun, judge, run_rules
@@ -11,6 +13,8 @@ from analyzer.finding import Severity, State
 from building.builders import TraceBuilder
 from jobs.among import among
 from jobs.gloo_stages import gpipe
+from jobs.programs import MS, Plan
+from jobs.traces import facts_of
 from rules.communication.exposed import RULE as EXPOSED
 from rules.communication.straggler import RULE
 
@@ -238,10 +242,6 @@ def test_of_messages_to_nobody_known_it_is_said_what_the_traces_lack() -> None:
     assert any("CO003 says what" in caveat for caveat in result.findings[0].caveats)
 
 
-def evaluating(number: int, *, alone: bool, at_end: bool = False) -> Facts:
-    """Rank 0 draws eight more batches in the third of eight steps, beside or in front of its own: alone, or both ranks do."""
-    builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": 2, "backend": "nccl"}})
-    at = 0.0
 def unlike(number: int, late_us: tuple[float, ...]) -> Facts:
     """Steps in which rank 1 computes so much longer than rank 0."""
     builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": 2, "backend": "nccl"}})
@@ -270,6 +270,10 @@ def test_lateness_that_is_mostly_in_one_step_is_not_called_seldom(late_us: tuple
     assert said in facts.job.job.verdict.text
 
 
+def evaluating(number: int, *, alone: bool, at_end: bool = False) -> Facts:
+    """Rank 0 draws eight more batches in the third of eight steps, beside or in front of its own: alone, or both ranks do."""
+    builder = TraceBuilder(top={"distributedInfo": {"rank": number, "world_size": 2, "backend": "nccl"}})
+    at = 0.0
     for index in range(8):
         loops = index == 2 and (number == 0 or not alone)
         waits = index == (3 if at_end else 2) and number == 1 and alone
@@ -320,6 +324,29 @@ def test_what_lies_in_steps_of_others_is_not_called_transferring() -> None:
         "5.6 ms of it a step lies in steps that other ranks leave out of their figures: whether it is waiting for those cannot be "
         "told."
     )
+
+
+@pytest.mark.parametrize(
+    ("plan", "advised"),
+    [
+        ({"lengths": 0.5}, "Give all ranks the same work in each step"),
+        ({"hiccup": 12 * MS}, "gc.collect()"),
+        ({"lengths": 0.02}, None),
+        ({"lengths": 0.02, "python": {1: 12 * MS}}, "advisor explain"),
+    ],
+    ids=["sequences", "pauses", "even", "one rank"],
+)
+def test_where_each_step_waits_for_another_rank_the_work_of_each_step_is_to_be_even(
+    plan: dict[str, Any], advised: str | None
+) -> None:
+    every = facts_of(Plan(program="ddp", dp=4, steps=8, **plan))
+    found = run(every[0], *every[1:]).findings
+    assert [one.fix[0].code for one in found if advised and advised in one.fix[0].code] == [
+        one.fix[0].code for one in found
+    ]
+    assert bool(found) == (advised is not None)
+    turned = [one for one in found if one.title == "Each step waits for another rank"]
+    assert bool(turned) == (advised is not None and "python" not in plan)
 
 
 def test_not_applicable_without_collectives() -> None:
