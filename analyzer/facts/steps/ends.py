@@ -88,7 +88,8 @@ def _silent_ns(trace: Trace, steps: pd.DataFrame) -> Int64Array:
             # The mark of the step is one as well.
             inside &= (at != begin[step]) | (until_ns < end[step])
         np.maximum.at(until, step[inside], until_ns[inside])
-    return np.maximum(end - until, 0)
+    silent_ns: Int64Array = np.maximum(end - until, 0)
+    return silent_ns
 
 
 def _hosted(steps: pd.DataFrame) -> tuple[Int64Array, Int64Array]:
