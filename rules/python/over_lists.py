@@ -57,8 +57,10 @@ def pages(loop: Loop) -> tuple[str, ...]:
 
 
 def _averages(loop: Loop) -> bool:
-    """Whether it may be a moving average."""
-    return "aten::lerp_" in loop.unit or {"aten::mul_", "aten::add_"} <= set(loop.unit)
+    """Whether it may be a moving average: in place, or each of two multiplied and both added, which is then written back."""
+    names = set(loop.unit)
+    added = names == {"aten::mul", "aten::add"} and loop.unit.count("aten::mul") == loop.unit.count("aten::add") + 1
+    return "aten::lerp_" in names or {"aten::mul_", "aten::add_"} <= names or added
 
 
 def at_once(loop: Loop) -> tuple[Advice, ...]:
@@ -82,7 +84,7 @@ def at_once(loop: Loop) -> tuple[Advice, ...]:
             "diff",
             "-for average, weight in zip(averages, weights):\n-    average.mul_(decay).add_(weight, alpha=1 - decay)\n"
             "+torch._foreach_lerp_(averages, weights, 1 - decay)",
-            "Where it is a moving average of the weights, as `mul_` and `add_` suggest.",
+            "Where it is a moving average of the weights, as `mul` and `add` suggest: in place, with nothing to write back.",
         )
         return (average, lists)
     stacked = Advice(

@@ -52,7 +52,7 @@ interpreter's lock leaves no event and looks like Python, and so do ops that wer
 launched outside any op, confidence is low. So does time in which other programs had the core: where `advisor collect` saw that, or
 ops stand still as often as what lies between them, what is left must reach the threshold. A server that waits for requests looks
 the same. A device program whose device was not recorded shows its waits here. Where a third of the steps or fewer hold three
-quarters of it, it is told of these, as of something whose frequency a few steps do not tell; of one step with low confidence.
+quarters of it, it is told of these, as of something whose frequency a few steps do not tell; what one step holds is low.
 
 ## Thresholds
 - `min_ratio`: share of the used steps from which the rule fires.
@@ -232,8 +232,8 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
             *caveats.of(facts, time, inflated=inflated),
             *caveats_of_the_core(facts, limits, time),
         ),
-        severity_cap=Severity.MEDIUM if inflated else Severity.HIGH,
-        capped_because="recording stacks slows Python down",
+        severity_cap=Severity.LOW if few == 1 else Severity.MEDIUM if inflated else Severity.HIGH,
+        capped_because=seldom.ONE if few == 1 else "recording stacks slows Python down",
     )
 
 

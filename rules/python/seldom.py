@@ -8,6 +8,7 @@ from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.python.advice import LESS_OFTEN
 
+ONE = "what one step holds says nothing of how often it comes"
 CAVEAT = "A few recorded steps do not tell how often this happens."
 BASIS = "; over a run it depends on how often it comes"
 

@@ -123,6 +123,7 @@ def test_what_few_steps_hold_is_told_of_these(
     assert any("what comes every few steps" in advice.code for advice in found.finding.fix) is few
     if few:
         assert found.finding.steps_seen == len(long)
+    assert (found.severity is Severity.LOW) is (confidence is Confidence.LOW)
 
 
 def rollout(each: float, between: float, turns: int = 100) -> TraceBuilder:

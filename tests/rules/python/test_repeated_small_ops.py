@@ -45,7 +45,13 @@ def test_fires_on_the_cpu_with_all_but_one_repetition() -> None:
 
 @pytest.mark.parametrize(
     ("unit", "page"),
-    [(UNIT, "AveragedModel"), (("aten::lerp_", "aten::detach"), "AveragedModel"), (("aten::mul_", "aten::neg_"), "")],
+    [
+        (UNIT, "AveragedModel"),
+        (("aten::lerp_", "aten::detach"), "AveragedModel"),
+        (("aten::mul", "aten::mul", "aten::add"), "AveragedModel"),
+        (("aten::mul", "aten::add"), ""),
+        (("aten::mul_", "aten::neg_"), ""),
+    ],
 )
 def test_only_what_may_be_an_average_is_referred_to_one(unit: tuple[str, ...], page: str) -> None:
     finding = judged(RULE, world(unit=unit)).finding
