@@ -4,7 +4,8 @@
 A sequence of two or more small ops that repeats ten times or more in a row without going through one tensor: a moving average of
 the weights, a penalty per parameter, statistics per head. Experts called one by one: rows taken by index, layers, and the result
 written back by index, ten times or more in a row. Ten or more backward passes for one update, as gradients per sample take them.
-Ten or more passes through the model, each with its loss, for one backward pass. Tensors made of Python values or arrays one by
+Ten or more passes through the model, each with its loss, for one backward pass. Elements of a tensor that go through the same
+layers one by one, as frames of a video. Tensors made of Python values or arrays one by
 one, as for a batch of a replay memory. Products, of which no one can be made of another, as for each sample, head or pair.
 
 ## Why it costs time
@@ -15,13 +16,15 @@ As PY002, for sequences that take no elements: units of 2 to 16 ops under one pa
 makes up a layer; of experts, which are made of layers, the products are no part of the cost. Backward passes are counted by the
 gradient that each makes first, between two steps of the optimizer; their cost is all turns but the first. Where no parameter
 receives a gradient in most, they are calls of `torch.autograd.grad`: without a layer between them, one graph gone through again,
-for which the time between ops is likely and the turns' own work the most. Samples one by one are
-turns with a layer and a loss, none of which runs backward by itself or is a step of a cell (PY006); a recurrent layer has to begin
-from zeros in each, and nothing is joined with `cat`, as a state would be. On a device the rule speaks up only where launches limit
-the step; the cost is the idle time in the loop. On a CPU-only trace it is the loop's time, where an op usually takes less than
-20 us. Where a turn pauses for a millisecond between two ops, as to decode an image, the pause is no part of it. The saving is the
-cost times `1 - 1/n`. Matrix products alone, again and again, count where recorded shapes show that what any of them gives has the
-shape of nothing that one takes: of equal shapes each may need the one before. Unit: nanoseconds.
+for which the time between ops is likely and the turns' own work the most. Samples one by one are turns with a layer and a loss,
+none of which runs backward by itself or is a step of a cell (PY006); a recurrent layer has to begin from zeros in each, and nothing
+is joined with `cat`, as a state would be. Elements one by one are turns that begin with `select` or a slice and hold layers and ops
+of one activation only, where fewer tensors receive a gradient than layers are called; recorded shapes have to show that the first
+layer takes the element, and without shapes confidence is low. On a device the rule speaks up only where launches limit the step;
+the cost is the idle time in the loop. On a CPU-only trace it is the loop's time, where an op usually takes less than 20 us. Where a
+turn pauses for a millisecond between two ops, as to decode an image, the pause is no part of it. The saving is the cost times `1 -
+1/n`. Matrix products alone, again and again, count where recorded shapes show that what any of them gives has the shape of nothing
+that one takes: of equal shapes each may need the one before. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -43,7 +46,7 @@ torch._foreach_lerp_(averages, weights, 1 - decay)
 3. Experts: rows sorted by expert, then one grouped or batched product.
 4. Gradients per sample: `torch.func.vmap(torch.func.grad(...))`; where only their sum is used, one pass for the batch; those of
    inputs: `torch.autograd.grad` of the sum; of several outputs: `is_grads_batched=True`.
-5. Samples one by one: put together to one batch; sequences of several lengths packed.
+5. Samples one by one: put together to one batch; sequences of several lengths packed. Frames: into the batch for the layers.
 6. Tensors made one by one: one array of all rows, made a tensor once. Copied one by one: `torch._foreach_copy_`.
 
 ## Expected gain
@@ -82,6 +85,7 @@ from analyzer.units import share
 from rules.experts import AT_ONCE
 from rules.place import location, named
 from rules.python.copied import copies_tensors
+from rules.python.elements import elements_finding
 from rules.python.judging import LIST_RATIO, evidence, experts_saving, line_of, saving_of, what
 from rules.python.made import makes_tensors
 from rules.python.over_lists import at_once, pages
@@ -138,7 +142,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         one for one in facts.loops.sample_loops
         if facts.steps.ratio(one.loop.spans.total_ns) >= limits["min_ratio"] and not may_be_the_steps(facts.steps, one.loop)
     ]  # fmt: skip
-    if not (costly or samples) and passes < limits["min_ratio"]:
+    elements = [
+        one for one in facts.loops.element_loops
+        if facts.steps.ratio(one.loop.spans.total_ns) >= limits["min_ratio"] and not may_be_the_steps(facts.steps, one.loop)
+    ]  # fmt: skip
+    if not (costly or samples or elements) and passes < limits["min_ratio"]:
         longest = max((facts.steps.ratio(loop.calling.total_ns) for loop in loops), default=0.0)
         yield clear(f"repeated small ops take at most {share(longest)} of the step, below {share(limits['min_ratio'])}")
         return
@@ -156,6 +164,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield passes_finding(facts)
     for one in samples[:_MAX_FINDINGS]:
         yield samples_finding(facts, one)
+    for element in elements[:_MAX_FINDINGS]:
+        yield elements_finding(facts, element)
     for loop in costly[:_MAX_FINDINGS]:
         yield _finding(facts, loop)
 

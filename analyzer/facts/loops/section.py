@@ -7,6 +7,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.isolation import fact
 from analyzer.facts.kernels.section import KernelFacts
 from analyzer.facts.loops.backward_passes import Passes, many_passes
+from analyzer.facts.loops.elements import ElementLoop, element_loops
 from analyzer.facts.loops.expert_loss import expert_loss
 from analyzer.facts.loops.find import find_loops
 from analyzer.facts.loops.loop import Loop
@@ -60,6 +61,11 @@ class LoopFacts(Section):
     def sample_loops(self) -> tuple[SampleLoop, ...]:
         """Loops that take samples through the model one by one, longest first."""
         return sample_loops(self.trace, self._host.tree, self.found)
+
+    @fact
+    def element_loops(self) -> tuple[ElementLoop, ...]:
+        """Loops that send elements of a tensor through the same layers one by one, longest first."""
+        return element_loops(self.trace, self._host.tree, self.found, self._host.trained_tensors)
 
     @fact
     def recurrences(self) -> tuple[Recurrence, ...]:

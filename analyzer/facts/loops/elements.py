@@ -1,0 +1,131 @@
+"""Elements of a tensor that go through the same layers one by one, as frames of a video whose encoder is called on each.
+
+A turn that takes an element and hands it from op to op, none of which takes another activation, needs no other turn. That its
+weights are those of all turns shows where fewer tensors receive a gradient than turns with layers of their own would have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import msgspec
+import numpy as np
+
+from analyzer.facts.host.tree import HostTree
+from analyzer.facts.kernels.precision import tensor_dims
+from analyzer.facts.loops.expert_loss import PRODUCTS
+from analyzer.facts.loops.loop import Loop
+from analyzer.facts.loops.samples import usual_leaf_ns
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import codes_of, distinct_texts, matching
+from traces.patterns import Pattern
+from traces.trace import Trace
+
+_TAKES = ("aten::select", "aten::slice", "aten::narrow")
+# Layers, each with a weight of its own.
+_LAYER = Pattern(r"aten::(?:linear|conv[123]d|conv_transpose[123]d)$")
+# What takes one activation: none of these can bring in what another turn has left.
+_ALONE = Pattern(
+    r"aten::(?:linear|conv[123]d|conv_transpose[123]d|(?:batch|layer|group|instance|rms)_norm|relu_?|gelu|silu_?|elu_?|leaky_relu_?"
+    r"|hardtanh_?|hardswish_?|softplus|tanh_?|sigmoid_?|\w*dropout_?|max_pool[123]d|avg_pool[123]d|adaptive_(?:avg|max)_pool[123]d"
+    r"|flatten|view|reshape|permute|transpose|contiguous|unsqueeze|squeeze|to)$"
+)
+# The ops that compute a convolution, forward and backward, whatever is above them.
+_CONVOLVES = Pattern(
+    r"aten::(?:mkldnn_convolution|_slow_conv\w*|slow_conv\w*|thnn_conv2d|_conv_depthwise2d|conv_depthwise3d|cudnn_\w*conv\w*"
+    r"|miopen_\w*conv\w*|convolution_backward)$"
+)
+# In training batch normalisation counts its batches directly before it normalises.
+_COUNTS, _NORMALISES = "aten::add_", "aten::batch_norm"
+
+
+class ElementLoop(msgspec.Struct, frozen=True):
+    """One loop of that kind.
+
+    Args:
+        loop: The loop.
+        shaped: Whether recorded shapes show that the first layer takes the element; False where none was recorded.
+        normalises: Whether batch normalisation is among the layers.
+        products: When products and convolutions are computed in it, of which one call has as many to compute.
+        usual_op_ns: Mean time of an op in the forward part that calls no other op, without those that took far longer.
+    """
+
+    loop: Loop
+    shaped: bool
+    normalises: bool
+    products: IntervalSet
+    usual_op_ns: float
+
+
+def element_loops(trace: Trace, tree: HostTree, loops: Sequence[Loop], trained: int) -> tuple[ElementLoop, ...]:
+    """Those of the loops that send elements through layers one by one, longest first.
+
+    Args:
+        trace: The trace.
+        tree: The host's spans.
+        loops: All loops.
+        trained: How many tensors receive a gradient in one backward pass; 0 where that does not show.
+    """
+    found = []
+    for loop in loops:
+        shaped = _takes_element(trace, loop) if _is_chain(loop) and _shares_weights(loop, trained) else False
+        if _is_chain(loop) and _shares_weights(loop, trained) and shaped is not False:
+            products = _computing(trace) & loop.spans
+            usual = usual_leaf_ns(tree, loop.forward)
+            found.append(ElementLoop(loop, shaped is True, _NORMALISES in loop.unit, products, usual))
+    return tuple(found)
+
+
+def _computing(trace: Trace) -> IntervalSet:
+    """When products and convolutions are computed."""
+    names = trace.ops["name"]
+    return IntervalSet.of_rows(trace.ops[names.isin(PRODUCTS) | matching(names, _CONVOLVES.match)])
+
+
+def _is_chain(loop: Loop) -> bool:
+    """Whether a turn takes an element, and hands it through layers and what takes nothing beside it."""
+    unit = loop.unit
+    if not loop.of_layers or loop.varies or loop.phase not in ("before", "forward", "loss") or loop.steps_a_cell:
+        return False
+    alone = all(
+        _ALONE.match(name) is not None or (name == _COUNTS and then == _NORMALISES)
+        for name, then in zip(unit[1:], (*unit[2:], ""), strict=True)
+    )
+    return unit[0] in _TAKES and alone and any(_LAYER.match(name) is not None for name in unit)
+
+
+def _shares_weights(loop: Loop, trained: int) -> bool:
+    """Whether layers of their own in each turn would give more tensors a gradient than receive one."""
+    layers = sum(_LAYER.match(name) is not None for name in loop.unit)
+    return bool(loop.backward) and 0 < trained * loop.runs < layers * loop.repeats
+
+
+def _takes_element(trace: Trace, loop: Loop) -> bool | None:
+    """Whether the first layer takes as many values as the element has; None where no shapes were recorded."""
+    ops = trace.ops
+    begin = int(loop.forward.start_ns[0])
+    start = ops["start_ns"].to_numpy()
+    rows = np.flatnonzero(
+        (start >= begin) & (start < int(loop.forward.end_ns[0])) & (ops["thread"] == loop.thread).to_numpy()
+    )
+    rows = rows[np.argsort(start[rows], kind="stable")]
+    names = ops["name"].take(rows).tolist()
+    if loop.unit[0] not in names:
+        return None
+    first = names.index(loop.unit[0])
+    layer = next((at for at in range(first, len(names)) if _LAYER.match(names[at]) is not None), None)
+    if layer is None:
+        return None
+    whole, taken = (_shape(trace, int(rows[at])) for at in (first, layer))
+    if not whole or not taken:
+        return None
+    return any(size > 1 and prod(taken) * size == prod(whole) for size in whole)
+
+
+def _shape(trace: Trace, row: int) -> list[int]:
+    """The shape of an op's first argument; an empty one where it was not recorded."""
+    dims = trace.ops["input_dims"]
+    code = int(codes_of(dims)[row])
+    shapes = tensor_dims(distinct_texts(dims)[code]) if code >= 0 else []
+    return shapes[0] if shapes else []
