@@ -1,16 +1,17 @@
 """DL009 padded-batches: batches carry padding that is computed like data, or their length changes from step to step.
 
 ## What it finds
-Batches that `pad_sequence` fills up to their longest sample, and steps whose number of tokens differs much from one to the next.
+Batches that `pad_sequence` fills up to their longest sample, or a loop up to a length for all, and steps whose number of tokens
+differs much from one to the next.
 
 ## Why it costs time
 Most operators compute padding like data. And where the length changes, so does the step: ranks wait for the longest batch,
 compilers compile again, the allocator keeps memory for the largest.
 
 ## How it is measured
-From recorded shapes: `1 - sum(lengths) / (number * longest)` over the lists that `pad_sequence` gets in the training process; and
-the largest input of an embedding in each step. Padding that a worker or a tokenizer made shows in no shape: then only lengths are
-told.
+From recorded shapes: `1 - sum(lengths) / (number * longest)` over the lists that `pad_sequence` gets in the training process, and
+over samples that are copied into rows of what an embedding looks up (`batch[row, : len(text)] = text`); and the largest input of an
+embedding in each step. Padding that a worker or a tokenizer made shows in no shape: then only lengths are told.
 
 ## Example
 Slow:
@@ -29,10 +30,11 @@ loader = DataLoader(dataset, batch_sampler=batches, collate_fn=pad)
 ```
 
 ## Fix
-1. Samples of similar length in one batch (bucketing; in Hugging Face's Trainer `train_sampling_strategy="group_by_length"`,
+1. Padded to the longest of the batch, and not to a length for all.
+2. Samples of similar length in one batch (bucketing; in Hugging Face's Trainer `train_sampling_strategy="group_by_length"`,
    before transformers 5 `group_by_length=True`).
-2. Several samples in one row, without padding (packing; attention by `cu_seqlens`, nested tensors).
-3. A batch by tokens, not by samples: steps take as long as each other, and ranks do not wait.
+3. Several samples in one row, without padding (packing; attention by `cu_seqlens`, nested tensors).
+4. A batch by tokens, not by samples: steps take as long as each other, and ranks do not wait.
 
 ## Expected gain
 At most the padded share of the time that the device computes (without a device: of the step). Packing gives most of it, bucketing
@@ -92,6 +94,14 @@ _FIX = (
         "Or pack several samples into one row, and let attention know their borders (`cu_seqlens`, nested tensors).",
     ),
 )
+# From which part of the padding on a batch is padded to a length of its own, and not to its longest sample.
+_FIXED = 0.25
+_TO_LONGEST = Advice(
+    "diff",
+    "-batch = torch.zeros(len(texts), MAX_LENGTH, dtype=torch.long)\n-for row, text in enumerate(texts):\n"
+    "-    batch[row, : len(text)] = text\n+batch = torch.nn.utils.rnn.pad_sequence(texts, batch_first=True)",
+    "To the longest of the batch, and not to a length for all; where a compiler wants few lengths, to the next multiple of 64.",
+)
 
 META = RuleMeta(
     code="DL009",
@@ -134,8 +144,8 @@ def _padded(facts: Facts, found: Padding, ratio: float) -> Finding:
     return Finding(
         why=f"{share(ratio)} of {count(found.padded, 'padded batch', 'padded batches')} is padding, "
         "which most operators compute like data.",
-        saving=_saving(facts, ratio),
-        fix=_FIX,
+        saving=_saving(facts, ratio, found.beyond_longest_ratio),
+        fix=((_TO_LONGEST,) if found.beyond_longest_ratio >= _FIXED * ratio else ()) + _FIX,
         verify="Record again with shapes: the padded share should be below a tenth, and the step shorter by as much.",
         steps_seen=min(found.padded, facts.steps.count),
         confidence=Confidence.MEDIUM,
@@ -144,19 +154,21 @@ def _padded(facts: Facts, found: Padding, ratio: float) -> Finding:
     )
 
 
-def _saving(facts: Facts, ratio: float) -> Saving:
+def _saving(facts: Facts, ratio: float, beyond: float) -> Saving:
+    """What of the padding lies beyond the longest samples goes with one line; of the rest buckets leave some."""
     computing = facts.time.waterfall.owned("compute").total_ns
-    basis = "the padded share of the time in which it computes, if all of it works on the padded batches; half is taken"
+    usual = computing * (beyond + (ratio - beyond) / 2)
+    basis = "the padded share of the time in which it computes, if all of it works on the padded batches; " + (
+        "of what reaches no further than the longest sample of a batch half is taken" if beyond else "half is taken"
+    )
     if facts.device.main is None:
         return Saving(
             kernel_ns=int(ratio * computing),
-            usual_kernel_ns=int(ratio * computing / 2),
+            usual_kernel_ns=int(usual),
             basis=basis,
             kind=Figure.ESTIMATE,
         )
-    return kernel_saving(
-        facts, ratio * computing, basis, of=((facts.kernels.named.every, ratio),), usual_ns=ratio * computing / 2
-    )
+    return kernel_saving(facts, ratio * computing, basis, of=((facts.kernels.named.every, ratio),), usual_ns=usual)
 
 
 def _uneven(facts: Facts, found: Padding, spread: float) -> Finding:

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from analyzer.facts.host.section import HostFacts
+from analyzer.facts.input.rows_written import rows_written
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
@@ -19,8 +20,9 @@ class Padding(msgspec.Struct, frozen=True):
     """What shapes tell of the batches in the used steps.
 
     Args:
-        padded: Batches that `pad_sequence` made in this process.
+        padded: Batches that `pad_sequence` made in this process, or a loop that writes into the rows of a tensor.
         padding_ratio: Share of their elements that is padding; None without one.
+        beyond_longest_ratio: Share of their elements that no sample of a batch is long enough for.
         tokens: Largest input of an embedding in each used step that has one: samples times length.
         looked_up: Whether rows of a table are looked up one by one, as for the tokens of a text; not summed up in bags.
         recurrent: Whether a recurrent layer runs, which reads sequences.
@@ -31,6 +33,7 @@ class Padding(msgspec.Struct, frozen=True):
     tokens: tuple[int, ...]
     looked_up: bool
     recurrent: bool
+    beyond_longest_ratio: float = 0.0
 
     @property
     def spread_ratio(self) -> float | None:
@@ -41,21 +44,22 @@ class Padding(msgspec.Struct, frozen=True):
 
 
 def padding(trace: Trace, steps: Steps, host: HostFacts) -> Padding:
-    """Reads the shapes of `pad_sequence` and of embeddings."""
+    """Reads the shapes of `pad_sequence`, of rows that are written, and of embeddings."""
     ops = trace.ops
     inside = steps.host_window.contains(ops["start_ns"].to_numpy())
     texts, codes = [*distinct_texts(ops["input_dims"]), ""], codes_of(ops["input_dims"])
     rows = np.flatnonzero(is_any(ops["name"], "aten::pad_sequence", "aten::_pad_sequence") & inside)
     known = {code: _padded(texts[code]) for code in set(codes[rows].tolist())}
     made = [found for code in codes[rows].tolist() if (found := known[code]) is not None]
-    whole = sum(each for _, each in made)
     embeddings = np.flatnonzero(host.ops.outermost(host.ops.named("aten::embedding".__eq__)) & inside)
+    looked_up = [texts[code] for code in codes[embeddings].tolist()]
+    written = rows_written(trace, host, steps, {tuple(_second(text)) for text in set(looked_up)})
+    whole = sum(each for _, each in made) + written.whole
     return Padding(
-        padded=len(made),
-        padding_ratio=1 - sum(filled for filled, _ in made) / whole if whole else None,
-        tokens=_tokens(
-            steps, ops["start_ns"].to_numpy()[embeddings], [texts[code] for code in codes[embeddings].tolist()]
-        ),
+        padded=len(made) + written.batches,
+        padding_ratio=1 - (sum(filled for filled, _ in made) + written.filled) / whole if whole else None,
+        beyond_longest_ratio=(written.whole - written.longest) / whole if whole else 0.0,
+        tokens=_tokens(steps, ops["start_ns"].to_numpy()[embeddings], looked_up),
         looked_up=len(embeddings) > 0,
         recurrent=bool((matching(ops["name"], _RECURRENT.match) & inside).any()),
     )
@@ -85,14 +89,18 @@ def _tokens(steps: Steps, at_ns: Int64Array, dims: list[str]) -> tuple[int, ...]
     return tuple(largest[step] for step in sorted(largest) if largest[step])
 
 
-def _indices(dims: str) -> int:
-    """Elements of the second argument: (weight, indices)."""
+def _second(dims: str) -> list[int]:
+    """The shape of the second argument: (weight, indices)."""
     try:
         parts = msgspec.json.decode(dims, type=list[msgspec.Raw]) if dims else []
-        shape = msgspec.json.decode(parts[1], type=list[int]) if len(parts) > 1 else []
+        return msgspec.json.decode(parts[1], type=list[int]) if len(parts) > 1 else []
     except msgspec.DecodeError:
-        return 0
-    product = 1
+        return []
+
+
+def _indices(dims: str) -> int:
+    """Elements of the second argument."""
+    shape, product = _second(dims), 1
     for size in shape:
         product = min(product * max(size, 0), 2**62)
     return product if shape else 0

@@ -15,7 +15,7 @@ import numpy as np
 from analyzer.facts.host.tree import HostTree
 from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.facts.loops.expert_loss import PRODUCTS
-from analyzer.facts.loops.loop import Loop
+from analyzer.facts.loops.loop import MIN_UNIT, Loop
 from analyzer.facts.loops.samples import usual_leaf_ns
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
@@ -86,7 +86,13 @@ def _computing(trace: Trace) -> IntervalSet:
 def _is_chain(loop: Loop) -> bool:
     """Whether a turn takes an element, and hands it through layers and what takes nothing beside it."""
     unit = loop.unit
-    if not loop.of_layers or loop.varies or loop.phase not in ("before", "forward", "loss") or loop.steps_a_cell:
+    if (
+        len(unit) < MIN_UNIT
+        or not loop.of_layers
+        or loop.varies
+        or loop.steps_a_cell
+        or loop.phase in ("after", "step")
+    ):
         return False
     alone = all(
         _ALONE.match(name) is not None or (name == _COUNTS and then == _NORMALISES)

@@ -74,3 +74,49 @@ def test_shapes_that_tell_no_lengths(dims):
     builder.op("aten::pad_sequence", 10, 50, **{"Input Dims": dims})
     builder.op("aten::embedding", 90, 5, **{"Input Dims": dims})
     assert Facts(builder.trace()).input.padding.padding_ratio is None
+
+
+def written(
+    lengths: Sequence[int] = LENGTHS, *, length: int = 100, looked_up: tuple[int, int] = (4, 100), rows: int = 4
+) -> TraceBuilder:
+    """Four steps whose batch a loop writes into `rows` rows of a tensor of this length; then an embedding looks one up."""
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        for row, taken in enumerate(lengths[:rows]):
+            for place, (name, dims) in enumerate(
+                (("aten::select", [4, length]), ("aten::slice", [length]), ("aten::copy_", [taken]))
+            ):
+                when = at + 10 + 10 * (3 * row + place)
+                builder.op(name, when, 6, **{"Input Dims": [dims, dims if name == "aten::copy_" else []]})
+                if name != "aten::copy_":
+                    builder.op("aten::as_strided", when + 1, 2)
+        builder.op("aten::embedding", at + 200, 50, **{"Input Dims": [[1000, 64], list(looked_up), []]})
+        builder.launch(at + 300, kernel_start=at + 400, kernel_dur=60_000)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("lengths", "length", "share", "fixed"),
+    [(LENGTHS, 100, "75 %", True), (LENGTHS, 40, "38 %", False), ((90, 100, 10, 10), 100, "48 %", False)],
+    ids=["to a length for all", "to the longest", "to what is the longest"],
+)
+def test_rows_that_are_written_tell_how_much_is_padding(
+    lengths: tuple[int, ...], length: int, share: str, fixed: bool
+) -> None:
+    found = judged(RULE, written(lengths, length=length, looked_up=(4, length)))
+    assert found.finding.why.startswith(f"{share} of 4 padded batches is padding")
+    assert any("MAX_LENGTH" in advice.code for advice in found.finding.fix) is fixed
+    padding = 1 - sum(lengths) / (4 * length)
+    beyond = 1 - max(lengths) / length
+    # Kernels take 60 of the 100 ms, and so much of what gets shorter reaches the clock.
+    usual = 0.6 * 4 * 60_000_000 * (beyond + (padding - beyond) / 2)
+    assert found.finding.saving.usual_ns == pytest.approx(usual, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "builder", [written(looked_up=(4, 90)), written(rows=3)], ids=["no embedding of that shape", "no whole batch"]
+)
+def test_rows_of_another_tensor_are_no_batch(builder: TraceBuilder) -> None:
+    assert run(RULE, builder).state is State.CLEAR

@@ -24,7 +24,7 @@ def world(
     shapes: bool = True,
     backward: bool = True,
 ) -> TraceBuilder:
-    """Steps of 10 ms: one layer, the unit once for each of `turns` frames, then a backward pass in which `trained` tensors receive."""
+    """Steps of 10 ms: the unit once for each of `turns` frames, then a backward pass in which `trained` tensors receive."""
     builder = TraceBuilder(None)
     taken = [4, 3, 32, 32] if element is None else element
     for number in range(3):
@@ -79,6 +79,7 @@ def test_batch_normalisation_then_takes_all_elements() -> None:
         world(("aten::select", "aten::conv2d", "aten::add", "aten::relu")),
         world(("aten::select", "aten::conv2d", "aten::add_", "aten::relu")),
         world(("aten::conv2d", "aten::relu", "aten::flatten")),
+        world(("aten::linear",)),
         world(element=[4, 7, 5, 5]),
     ],
     ids=[
@@ -88,6 +89,7 @@ def test_batch_normalisation_then_takes_all_elements() -> None:
         "a state is added",
         "added in place",
         "no element",
+        "one op",
         "another input",
     ],
 )
