@@ -12,9 +12,6 @@ CauseClass = Literal["device", "imbalance", "host", "link", "stage", "not clear"
 HeldUpBy = Literal["late rank", "several ranks", "slow link", "slow stage", "nobody", "not clear"]
 ConfidenceLevel = Literal["high", "medium", "low"]
 
-# Of ranks and steps that are named one by one.
-_NAMED = 8
-
 
 class JobPart(msgspec.Struct, frozen=True, kw_only=True):
     """Base of every part of a job. Times are nanoseconds, a mean per step where the name says no other; None is unknown."""
@@ -116,23 +113,6 @@ class OtherLoop(JobPart, frozen=True, kw_only=True):
     steps: tuple[int, ...]
     waited_ns: int
     waited_ratio: float
-
-    @property
-    def who(self) -> str:
-        """The ranks as the beginning of a sentence: `Rank 0 runs`."""
-        names = ", ".join(map(str, self.ranks[:_NAMED])) + (", ..." if len(self.ranks) > _NAMED else "")
-        return f"Rank {names} runs" if len(self.ranks) == 1 else f"Ranks {names} run"
-
-    @property
-    def they(self) -> str:
-        """The ranks where they were named before: `it`."""
-        return "it" if len(self.ranks) == 1 else "them"
-
-    @property
-    def where(self) -> str:
-        """The steps in words: `step 12`."""
-        names = ", ".join(map(str, self.steps[:_NAMED])) + (", ..." if len(self.steps) > _NAMED else "")
-        return f"step {names}" if len(self.steps) == 1 else f"steps {names}"
 
 
 class WhatIf(JobPart, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ import msgspec
 from analyzer.ranks.alignment.borne_out import Judged
 from analyzer.ranks.alignment.roll import Roll
 from analyzer.ranks.document import HeldUpBy, JobVerdict, LateRank, OtherLoop, WhatIf
+from analyzer.ranks.loop_words import for_them, in_which, who_runs
 from analyzer.units import count, duration, share
 
 # Below this share of the step nothing that a change of links or stages saves is worth a sentence; and "nobody" is said only
@@ -191,12 +192,10 @@ def _of_change(best: WhatIf, step_ns: int, roll: Roll) -> JobVerdict:
 
 
 def _of_loop(loop: OtherLoop) -> str:
-    waits = (
-        f"the others wait {duration(loop.waited_ns)} for {loop.they} ({share(loop.waited_ratio)} of what they recorded)"
-    )
+    waits = f"{duration(loop.waited_ns)} {for_them(loop)} ({share(loop.waited_ratio)} of what they recorded)"
     return (
-        f"{loop.who} another loop in {loop.where}, such as an evaluation: {waits}. No other figure of the job counts that; how "
-        "often it comes a longer recording tells."
+        f"{who_runs(loop)} another loop {in_which(loop)}, such as an evaluation: the others wait {waits}. No other figure of the "
+        "job counts that; how often it comes a longer recording tells."
     )
 
 

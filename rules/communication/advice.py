@@ -5,79 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from analyzer.facts import Facts
-from analyzer.facts.communication.ranks import waiting_for_others
 from analyzer.finding import Advice
-from analyzer.units import duration
 from rules.communication import gradients, libraries, micro_batches, serving, sharded
 from rules.communication.buffers import of_buffers, other_exposed
 from rules.communication.kinds import MANY_CALLS, WORTH_ADVICE, in_turn, of_kind, of_own_calls
 from rules.purpose import by_purpose
-
-
-def every_rank_is_here(facts: Facts) -> bool:
-    """Whether the traces of all ranks of the job were read, and hold collectives of one another."""
-    return facts.job is not None and facts.job.every_rank_is_here
-
-
-def every_rank_is_read(facts: Facts) -> bool:
-    """Whether the traces of all ranks of the job were read, whether or not their collectives could be matched."""
-    size = None if facts.job is None else facts.job.job.world_size
-    return facts.job is not None and size is not None and len(facts.job.used) >= size
-
-
-def waiting_or_transferring(facts: Facts) -> str:
-    """What the time inside collectives is, as far as the ranks that were read tell: one sentence."""
-    place = facts.job
-    row = place.row if place is not None else None
-    if place is not None and len(place.used) > 1 and not place.job.matched.matched:
-        return "Collectives of these ranks could not be matched (CO003): waiting cannot be told from transferring."
-    if place is None or row is None or not place.job.matched.matched:
-        return "One rank's trace cannot tell waiting for another rank from transferring."
-    late, waited = place.late, facts.steps.per_step(waiting_for_others(facts.steps, facts.time, place).total_ns)
-    if late is not None and waited:
-        return f"{duration(waited)} of it a step is waiting for rank {late.rank} (CO003)."
-    exposed = facts.steps.per_step(facts.communication.collectives.exposed.total_ns)
-    held = row.exposed_ns or 0
-    held_ratio = len(place.job.steps) / max(facts.steps.count, 1)
-    elsewhere = exposed - held * held_ratio
-    if 2 * elsewhere > exposed:
-        return (
-            f"{duration(elsewhere)} of it a step lies in steps that other ranks leave out of their figures: whether it is waiting "
-            "for those cannot be told."
-        )
-    least, most = row.exposed_waiting_least_ns or 0, row.exposed_waiting_most_ns or 0
-    if 2 * most <= held:
-        return f"By the {len(place.used)} ranks read it is for the most part transferring."
-    unread = "" if place.every_rank_is_here else ", those that were not read among them"
-    return f"{_between(least, most)} of the {duration(held)} that nothing hides inside them is waiting for other ranks{unread}."
-
-
-# Less than this part of the larger bound is no bound that tells anything.
-_LEAST_BOUND = 0.05
-
-
-def _between(least_ns: int, most_ns: int) -> str:
-    """Two bounds in words; one number where they read alike."""
-    low, high = duration(least_ns), duration(most_ns)
-    if low == high:
-        return high
-    return f"{low} to {high}" if least_ns >= _LEAST_BOUND * most_ns else f"Up to {high}"
-
-
-def look_at_all_ranks(facts: Facts) -> tuple[Advice, ...]:
-    """Waiting or transferring? Only all ranks together can tell; nothing where they are all here."""
-    if every_rank_is_read(facts):
-        return ()
-    size = facts.recording.world_size
-    ranks = f"all {size} ranks" if size is not None else "all ranks"
-    return (
-        Advice(
-            "text",
-            f"Record {ranks} over the same steps and compare how long each spends in the same collective.",
-            "The rank with the shortest time arrived last: it is the one to speed up, and the others then stop waiting.",
-        ),
-    )
-
 
 _FEWER_GAPS = (
     "Messages between two ranks, as stages of a pipeline send: a stage waits until the first micro-batch reaches it and after the "

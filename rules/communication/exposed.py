@@ -68,12 +68,11 @@ from analyzer.facts import Facts
 from analyzer.finding import Bar, Bars, Column, Confidence, Finding, Outcome, Saving, Table, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
-from rules.communication.advice import (
+from rules.communication.advice import hide_more, move_less
+from rules.communication.ranks_read import (
     every_rank_is_here,
     every_rank_is_read,
-    hide_more,
     look_at_all_ranks,
-    move_less,
     waiting_or_transferring,
 )
 from rules.communication.seen import not_seen

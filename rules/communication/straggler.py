@@ -60,11 +60,12 @@ import shlex
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.facts.communication.ranks import JobPlace, in_collectives, lateness, waiting_for_others
+from analyzer.facts.communication.ranks import JobPlace, lateness, waiting_for_others
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear
-from analyzer.ranks.document import LateRank, OtherLoop, Turns
+from analyzer.ranks.document import LateRank
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
+from rules.communication.now_and_then import DONE_ALONE, by_turns, of_loop, unread
 from rules.communication.seen import among_others
 
 META = RuleMeta(
@@ -114,12 +115,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     loop = next((one for one in place.job.other_loops if one.waited_ratio >= limits["min_ratio"]), None)
     if loop is not None and place.late is None:
-        yield _of_loop(facts, place, loop)
+        yield of_loop(facts, place, loop)
         return
     turns = place.job.turns
     turned_ratio = turns.saved_ns_per_step / place.job.step_ns if turns is not None and place.job.step_ns else 0.0
     if turns is not None and place.late is None and turned_ratio >= limits["min_ratio"]:
-        yield _by_turns(facts, place, turns, turned_ratio)
+        yield by_turns(facts, place, turns, turned_ratio)
         return
     late = place.late
     ratio = late.waited_ns_per_step / place.job.step_ns if late is not None else place.most_ratio
@@ -133,48 +134,6 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(f"no rank is late in most steps: the latest one in {share(consistent)} of {late.of}")
         return
     yield _finding(facts, place, late, ratio)
-
-
-def _of_loop(facts: Facts, place: JobPlace, loop: OtherLoop) -> Finding | Outcome:
-    if place.rank in loop.ranks:
-        return clear(
-            f"in {loop.where} this rank runs another loop, and the others wait for it: those are in no figure of it"
-        )
-    return Finding(
-        why=f"{loop.who} another loop in {loop.where}, such as an evaluation, which this rank does not: it waits for "
-        f"{loop.they}, {duration(loop.waited_ns)} in all ({share(loop.waited_ratio)} of what was recorded).",
-        saving=Saving(
-            in_collectives(facts.steps, facts.time, loop.waited_ns / max(facts.steps.count, 1)),
-            0,
-            "what this rank waits in these steps, as often as they came in the recording",
-        ),
-        fix=(_DONE_ALONE,),
-        verify="Record all ranks again over as many steps: those with another loop should be no longer for the others.",
-        steps_seen=len(loop.steps),
-        confidence=Confidence.MEDIUM,
-        caveats=("How often such a step comes a longer recording tells.", *_caveats(place)),
-    )
-
-
-def _by_turns(facts: Facts, place: JobPlace, turns: Turns, ratio: float) -> Finding:
-    row = place.row
-    waits_ns = min((row.exposed_waiting_most_ns or 0) if row is not None else 0, turns.saved_ns_per_step)
-    why = f", mostly for {turns.why}" if turns.why else ""
-    return Finding(
-        title="Each step waits for another rank",
-        why=f"Each step waits for another rank{why}: with the same work shared evenly it takes {duration(turns.saved_ns_per_step)} "
-        f"less ({share(ratio)}).",
-        saving=Saving(
-            in_collectives(facts.steps, facts.time, waits_ns),
-            0,
-            "what this rank waits for others, up to what the job's step is shorter by with the same work shared evenly",
-        ),
-        fix=(_TURNS.get(turns.why, _SAME_IN_EACH_STEP),),
-        verify="Record all ranks again: in each step the times inside collectives should be alike, and CO003 clear.",
-        steps_seen=facts.steps.count,
-        confidence=Confidence.MEDIUM if turns.why else Confidence.LOW,
-        caveats=_caveats(place),
-    )
 
 
 def _finding(facts: Facts, place: JobPlace, late: LateRank, ratio: float) -> Finding:
@@ -197,7 +156,7 @@ def _finding(facts: Facts, place: JobPlace, late: LateRank, ratio: float) -> Fin
                 tuple(Bar(f"rank {row.rank}", float(row.in_collectives_ns or 0)) for row in place.used[:_SHOWN]),
             ),
         ),
-        caveats=_caveats(place),
+        caveats=unread(place),
     )
 
 
@@ -223,12 +182,6 @@ def _class(late: LateRank) -> str:
 
 def _others(late: LateRank) -> str:
     return "the others that are here wait up to" if late.at_most else "the others wait"
-
-
-def _caveats(place: JobPlace) -> tuple[str, ...]:
-    if place.every_rank_is_here:
-        return ()
-    return ("Ranks whose traces are not here may be later still.",)
 
 
 def _saving(facts: Facts, place: JobPlace) -> Saving:
@@ -277,11 +230,6 @@ _WITH_SHAPES = Advice(
     "profile(..., record_shapes=True)   # or advisor collect, which does",
     "Shapes tell more work from slower cores. With unequal work: group samples by length, and give every rank equally many.",
 )
-_DONE_ALONE = Advice(
-    "text",
-    "Do seldom, on all ranks at once or beside training what this rank alone does: validation, metrics, samples, checkpoints.",
-    "Its kernels are neither slower nor larger: it runs more of them. Where it has nothing of its own to do, it gets more batches.",
-)
 _SAME_BETWEEN_PASSES = Advice(
     "text",
     "Look at what this rank alone does between passes: the schedule, inputs made for all ranks, tokens and answers handled.",
@@ -289,33 +237,11 @@ _SAME_BETWEEN_PASSES = Advice(
 )
 
 
-_SAME_IN_EACH_STEP = Advice(
-    "text",
-    "Give all ranks the same work in each step, not on average: batches of like lengths at the same time, or packed to equal "
-    "numbers of tokens; equal tokens for experts.",
-    "What is even over many steps is not in one of them, and each waits for the rank that has most.",
-)
-_TURNS = {
-    "Python on its host": Advice(
-        "python",
-        "gc.disable()   # before the first step\nfor step, batch in enumerate(loader):\n    train(batch)\n    if step % 500 == 0:\n"
-        "        gc.collect()   # on all ranks in the same step",
-        "Pauses that come to another rank each time, as collections of garbage do, cost all ranks each of them; at the same time "
-        "they cost one. Where it is no garbage: what the program does now and then, on all ranks in the same step.",
-    ),
-    "waiting for its data loader": Advice(
-        "text",
-        "Let batches wait for the step on each rank: more workers and a larger `prefetch_factor`.",
-        "The slowest batch of all ranks is waited for in each step: a longer queue evens out what takes long now and then.",
-    ),
-}
-
-
 def _fix(facts: Facts, late: LateRank, cause: str | None, file: str) -> tuple[Advice, ...]:
     rank = late.rank
     look = Advice("shell", f"advisor explain {file}", f"Rank {rank}'s own report names what makes it late.")
     if late.runs_more:
-        work = _DONE_ALONE
+        work = DONE_ALONE
     elif late.cause == "imbalance":
         work = Advice(
             "text",
