@@ -46,6 +46,22 @@ def waiting_or_transferring(facts: Facts) -> str:
     return f"{_between(least, most)} of the {duration(held)} that nothing hides inside them is waiting for other ranks{unread}."
 
 
+_EVEN_FIRST = Advice(
+    "text",
+    "Make the ranks take equally long between collectives first: the job's own verdict says which of them, or which stage, others "
+    "wait for.",
+    "Most of this is waiting for other ranks: sending less and hiding more shorten the rest alone.",
+)
+
+
+def _mostly_waits(facts: Facts) -> bool:
+    """Whether more than half of what nothing hides is known to be waiting: of stages that is so however even they are."""
+    if facts.communication.collectives.stages:
+        return False
+    row = None if facts.job is None or not facts.job.job.matched.matched else facts.job.row
+    return row is not None and 2 * (row.exposed_waiting_least_ns or 0) > (row.exposed_ns or 0)
+
+
 # Less than this part of the larger bound is no bound that tells anything.
 _LEAST_BOUND = 0.05
 
@@ -59,9 +75,9 @@ def _between(least_ns: int, most_ns: int) -> str:
 
 
 def look_at_all_ranks(facts: Facts) -> tuple[Advice, ...]:
-    """Waiting or transferring? Only all ranks together can tell; nothing where they are all here."""
+    """Waiting or transferring? Only all ranks together can tell; where they are all here what to do first, if it is waiting."""
     if every_rank_is_read(facts):
-        return ()
+        return (_EVEN_FIRST,) if _mostly_waits(facts) else ()
     size = facts.recording.world_size
     ranks = f"all {size} ranks" if size is not None else "all ranks"
     return (

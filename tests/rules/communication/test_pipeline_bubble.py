@@ -12,6 +12,7 @@ from jobs.among import among
 from jobs.gloo_stages import gpipe, served
 from jobs.programs import MS, Plan
 from jobs.traces import facts_of
+from rules.communication.exposed import RULE as EXPOSED
 from rules.communication.pipeline_bubble import RULE
 
 
@@ -58,6 +59,17 @@ def test_a_pipeline_with_many_microbatches_is_not_told_to_have_as_many() -> None
     assert more.note.startswith(
         "A rank sends 12 messages to the next a step: as many micro-batches at most, of 3 stages."
     )
+
+
+def test_stages_that_wait_for_messages_are_not_told_to_be_as_late_as_others() -> None:
+    every = ranks()
+    facts = among(*every)
+    assert facts.job is not None
+    assert facts.job.row is not None
+    assert 2 * (facts.job.row.exposed_waiting_least_ns or 0) > (facts.job.row.exposed_ns or 0)
+    (result,) = run_rules(facts, (EXPOSED,), grade(facts))
+    (finding,) = result.findings
+    assert "Schedule1F1B" in finding.fix[0].code
 
 
 def test_many_microbatches_are_clear() -> None:
