@@ -10,9 +10,10 @@ differs from what the compiled code was specialised for starts it again, and tra
 ## How it is measured
 Ranges of the compiler, such as `... (dynamo_timed)`, as a share of the used steps. It is a recompilation where more than one
 used step holds such a range, or where several versions of one frame (`Torch-Compiled Region: 0/0`, `0/1`) were called; only
-then there is something to save: the time the waterfall gives to the cause `compile`. A single compilation only spoils the
-recording (PG002). Calls that capture, make or destroy CUDA graphs count as well, where each graph is replayed at most about twice
-(issue 171672 of pytorch: 12 times slower than without).
+then, and where the second half of the steps holds one, there is something to save: the time the waterfall gives to the cause
+`compile`. A single compilation, or several in the first steps alone, only spoil the recording (PG002). Calls that capture, make or
+destroy CUDA graphs count as well, where each graph is replayed at most about twice (issue 171672 of pytorch: 12 times slower than
+without).
 
 ## Example
 Slow:
@@ -78,6 +79,12 @@ META = RuleMeta(
     measured=True,
 )
 
+_PAID_ONCE = "a single compilation is paid once: it spoils the recording, not the training"
+_PAID_AT_FIRST = (
+    "compiling ends in the first half of the steps: what each new size costs once spoils the recording, not the training, unless "
+    "sizes come later that none of these had"
+)
+
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when compiling takes `min_ratio` of the used steps."""
@@ -93,7 +100,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if ratio < limits["min_ratio"]:
         yield clear(f"compiling takes {share(ratio)} of the steps, below {share(limits['min_ratio'])}")
         return
-    again = found.compiling_steps > 1 or found.versions > 1
+    several = found.compiling_steps > 1 or found.versions > 1
+    again = several and found.goes_on
     owned = facts.time.waterfall.owned("compile")
     versions = f"; one frame has {found.versions} versions" if found.versions > 1 else ""
     by_triton = 2 * found.kernels.total_ns > found.compiling.total_ns
@@ -108,8 +116,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             claims=owned, behind=facts.sync.behind(found.compiling), basis="time that compiling owns in the steps"
         )
         if again
-        else Saving(basis="a single compilation is paid once: it spoils the recording, not the training"),
-        fix=_before_the_first(facts) if by_triton else _fix(facts, again=again),
+        else Saving(basis=_PAID_AT_FIRST if several else _PAID_ONCE),
+        fix=_before_the_first(facts) if by_triton else _fix(facts, several=several, again=again),
         verify="Record again after the warm-up: no step should hold a range that ends in `(dynamo_timed)`"
         f"{', and no frame of `triton/compiler`' if by_triton else ''}.",
         steps_seen=found.compiling_steps,
@@ -220,19 +228,28 @@ def _before_the_first(facts: Facts) -> tuple[Advice, ...]:
     )
 
 
-def _fix(facts: Facts, *, again: bool) -> tuple[Advice, ...]:
+def _fix(facts: Facts, *, several: bool, again: bool) -> tuple[Advice, ...]:
+    """What to do about compiling.
+
+    Args:
+        facts: The measurements.
+        several: Whether it happens more than once.
+        again: Whether it goes on.
+    """
     later = Advice(
         "python",
         "prof_schedule = torch.profiler.schedule(wait=5, warmup=2, active=6, repeat=1)",
         "Let the steps before the recording compile.",
     )
-    if not again:
+    if not several:
         return (later,)
     names = Advice(
         "shell",
         run(facts, "TORCH_LOGS=recompiles"),
         "Names the guard that failed: which input changed, and how.",
     )
+    if not again:
+        return (later, names)
     if _of_update(facts):
         known = facts.model.optimizing.class_name in FOREACH_CLASSES
         return (_tensor_rate(facts.model.optimizing.class_name), names) if known else (names,)

@@ -214,6 +214,8 @@ def _word(facts: Facts, cause: str) -> str:
 def _saving(facts: Facts, cause: str) -> Saving:
     if cause in DEVICE_CAUSES or facts.time.unsteady.updates_seldom:
         return Saving(basis="none of its own: slow steps do more work")
+    if cause == "compile" and not facts.model.compiled.goes_on:
+        return Saving(basis="none of its own: only the first half of the steps compiles, as at each start (GR003)")
     owned = facts.time.waterfall.owned(cause) & facts.time.unsteady.slow_time
     excess = facts.time.unsteady.excess_ns / owned.total_ns if owned else 0.0
     return Saving(

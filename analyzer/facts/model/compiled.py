@@ -48,6 +48,7 @@ class Compiled(msgspec.Struct, frozen=True):
         capturing: Capturing graphs that are hardly replayed, and making and destroying them, in the used steps.
         captures: How many of these were made.
         compiling_steps: Used steps that hold any of it.
+        goes_on: Whether any of the second half of the used steps does: what only the first half holds is start-up.
         versions: The largest number of compiled versions of one frame: above 1, it was compiled again.
     """
 
@@ -61,6 +62,7 @@ class Compiled(msgspec.Struct, frozen=True):
     compiling: IntervalSet
     kernels: IntervalSet
     compiling_steps: int
+    goes_on: bool
     versions: int
     capturing: IntervalSet
     captures: int
@@ -94,6 +96,7 @@ def compiled(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
         compiling=spans,
         kernels=kernels,
         compiling_steps=steps.count_with(spans),
+        goes_on=bool(steps.holding(spans)[steps.count // 2 :].any()),
         versions=_versions(names),
         **_captured(trace, window),
     )
@@ -132,6 +135,7 @@ def _only_compiling(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
         compiling=spans,
         kernels=kernels,
         compiling_steps=steps.count_with(spans),
+        goes_on=bool(steps.holding(spans)[steps.count // 2 :].any()),
         versions=0,
         **_captured(trace, steps.window),
     )

@@ -19,7 +19,7 @@ from analyzer.facts.steps.index import position_of, slices
 from analyzer.facts.steps.inferred import infer_steps
 from analyzer.facts.steps.left_out import OUTSIDE, left_out
 from analyzer.facts.steps.pre_window_work import backlog_end_ns, busy_until
-from analyzer.spans.arrays import Int64Array
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.columns import present
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import IntervalSet
@@ -128,12 +128,17 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
         return float(self.used["dur_ns"].median()) if self.count else 0.0
 
     def count_with(self, time: IntervalSet) -> int:
-        """In how many used steps a time lies; a hundredth of what lies in the fullest one is but the end of another step's.
+        """In how many used steps a time lies.
 
         This is what "in n of m steps" means wherever a time is told of; `count_of_host` is for what the host does.
         """
+        return int(self.holding(time).sum())
+
+    def holding(self, time: IntervalSet) -> BoolArray:
+        """Which used steps a time lies in; a hundredth of what lies in the fullest one is but the end of another step's."""
         part = time.overlap_with(self.used["start_ns"].to_numpy(), self.used["end_ns"].to_numpy())
-        return int((part > part.max(initial=0) * _SPILL_RATIO).sum())
+        found: BoolArray = part > part.max(initial=0) * _SPILL_RATIO
+        return found
 
     def few_with_most(self, time: IntervalSet) -> int | None:
         """The fewest used steps that hold three quarters of a time, where they are a third of all or less; None where it recurs.

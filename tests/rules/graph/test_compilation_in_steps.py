@@ -48,6 +48,16 @@ def test_a_single_compilation_saves_nothing_in_training() -> None:
     assert "schedule" in found.finding.fix[0].code
 
 
+@pytest.mark.parametrize(("steps", "saved_ns"), [({0, 1}, 0), ({0, 3}, 15_000_000), ({2, 3}, 15_000_000)])
+def test_what_only_the_first_steps_compile_is_start_up(steps: set[int], saved_ns: float) -> None:
+    """It was told both to be start-up that does not come again (PG002), and to be saved in each step."""
+    found = judged(RULE, world(steps=frozenset(steps)))
+    assert found.ns_per_step == saved_ns
+    assert (found.finding.title == "Compiled again and again") is bool(saved_ns)
+    assert any("TORCH_LOGS=recompiles" in one.code for one in found.finding.fix)
+    assert ("first half" in found.finding.saving.basis) is not bool(saved_ns)
+
+
 @pytest.mark.parametrize("name", ["AdamW", "Lion"])
 def test_an_update_that_is_compiled_again_wants_its_rate_as_a_tensor(name: str) -> None:
     builder = world()

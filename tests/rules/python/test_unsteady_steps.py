@@ -43,6 +43,21 @@ def test_fires_and_names_the_cause_that_differs() -> None:
     )
 
 
+@pytest.mark.parametrize(("compiled", "saved_ns"), [((1, 2), 0), ((1, 5), 2 * 100_000_000)])
+def test_compiling_at_the_start_is_no_loss_of_each_step(compiled: tuple[int, ...], saved_ns: int) -> None:
+    builder, at = TraceBuilder(None), 0.0
+    for number in range(7):
+        more = 100_000 if number in compiled else 0
+        builder.step(number, at, STEP + more)
+        if more:
+            builder.annotation("_compile.compile_inner (dynamo_timed)", at, more)
+        builder.op("aten::linear", at + more, STEP)
+        at += STEP + more
+    found = judged(RULE, builder)
+    assert "of the difference is `compile`" in found.finding.why
+    assert found.finding.saving.claims.total_ns == pytest.approx(saved_ns, abs=2)
+
+
 @pytest.mark.parametrize(("usual", "state"), [(30_000, State.CLEAR), (20_000, State.FIRED)])
 def test_a_loader_that_is_always_late_is_not_told_twice(usual: float, state: State) -> None:
     builder, at = TraceBuilder(None), 0.0
