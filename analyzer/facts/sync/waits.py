@@ -70,7 +70,7 @@ class Waits(msgspec.Struct, frozen=True):
         copying: What the cause `copy` owns: copies with nothing computed beside.
         territory_end_ns: For each call the end of the time it may own.
         window: The used steps, as the device goes through them.
-        apart: Work of threads that go their own ways, in a recording without steps: steps are one thread's.
+        apart: Work of threads that go their own ways, where steps are requests or there are none: training is one thread's.
     """
 
     calls: pd.DataFrame
@@ -130,7 +130,7 @@ def waits(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, time
     # Where a call waits for work that is not in the trace, the device may well be at it.
     idle = time.idle - host.threads.anywhere("unanswered")
     main, apart = device.main, WorkApart()
-    if main is not None and steps.source == WHOLE_TRACE:
+    if main is not None and (steps.source == WHOLE_TRACE or steps.requests):
         apart = work_apart(device.launched, main.device, frame, engine_threads(trace))
     return Waits(fixed(frame), sync, idle, copying, until[inside], steps.window, apart)
 
