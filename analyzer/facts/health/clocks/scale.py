@@ -8,6 +8,7 @@ import numpy as np
 
 from analyzer.facts.health.complete.repairs import UNTOUCHED
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import is_any
 from analyzer.units import duration
 from traces.trace import Trace
@@ -24,6 +25,11 @@ _SHORT_LAUNCHES = 0.05
 # As many as say that launches have lost their kernels; ops come in larger numbers.
 _MIN_KERNELS = 20
 _MIN_OPS = 100
+# Of recorded traces one op in 20 takes 13 us or less. Where none of a few launches and hardly any op is short, it is the unit: one
+# pass of a compiled model has a dozen launches.
+_LONG_OP_NS = 100_000
+_FEW_LAUNCHES = 5
+_SOME_OPS = 20
 _UNIT = f"`ts` and `dur` count microseconds: {UNTOUCHED}"
 
 
@@ -48,7 +54,8 @@ def check(trace: Trace) -> Iterator[Symptom]:
             )
     calls = trace.runtime
     launches = calls["dur_ns"].to_numpy()[is_any(calls["kind"], "launch")]
-    if len(launches) >= _MIN_KERNELS and (short := float(np.quantile(launches, _SHORT_LAUNCHES))) >= _LONG_LAUNCH_NS:
+    least = _FEW_LAUNCHES if _without_short(ops) else _MIN_KERNELS
+    if len(launches) >= least and (short := float(np.quantile(launches, _SHORT_LAUNCHES))) >= _LONG_LAUNCH_NS:
         yield Symptom(
             "PG008",
             Gravity.CAUTION,
@@ -57,3 +64,8 @@ def check(trace: Trace) -> Iterator[Symptom]:
             _UNIT,
             len(launches),
         )
+
+
+def _without_short(ops_ns: Int64Array) -> bool:
+    """Whether even short ops take longer than any launch should."""
+    return len(ops_ns) >= _SOME_OPS and float(np.quantile(ops_ns, _SHORT_LAUNCHES)) >= _LONG_OP_NS

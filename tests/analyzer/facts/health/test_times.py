@@ -124,6 +124,23 @@ def test_nanoseconds_taken_for_microseconds() -> None:
     assert found.gravity is Gravity.CAUTION
 
 
+@pytest.mark.parametrize(("scale", "op_us", "said"), [(1e3, 3.0, True), (1, 3.0, False), (1e3, 0.02, False)])
+def test_one_pass_with_few_launches_is_in_nanoseconds_where_no_op_is_short_either(
+    scale: float, op_us: float, *, said: bool
+) -> None:
+    """With a few ops that are short, the launches may each have waited for their kernel."""
+    builder = TraceBuilder()
+    for index in range(8):
+        start = index * 400.0 * scale
+        for op in range(4):
+            builder.op("aten::t", start + op * 10 * scale, (op_us + op) * scale)
+        builder.launch(
+            start + 50 * scale, kernel_start=start + 60 * scale, kernel_dur=300 * scale, call_dur=5 * scale, op=None
+        )
+    found = [one for one in Facts(builder.trace()).health.symptoms if "launch calls" in one.message]
+    assert bool(found) is said
+
+
 # Durations that are not there
 
 
