@@ -2,8 +2,8 @@
 
 ## What it finds
 A short sequence of ops that begins with taking or writing an element (`t[i]`, a slice, `unbind`) and repeats ten times or more in
-a row. Between the model's last layer and the backward pass, where a gradient comes back to its turns, it is named for what it is, a
-loss computed in a Python loop.
+a row. Between the model's last layer and the backward pass it is named for what it usually is, a loss computed in a Python loop,
+unless no gradient comes back to it: then it measures, as a metric does, or prepares targets.
 
 ## Why it costs time
 Each op costs some microseconds of Python and dispatch, however little it computes. A loop over 64 samples with four ops each pays
@@ -40,6 +40,7 @@ loss = F.cross_entropy(output, target)
 5. Turns that need the one before, and through which no gradient goes: the same loop on arrays of NumPy.
 6. Turns that read numbers to know what to write: a mask, or places as tensors; else all numbers in one read before the loop.
 7. Turns that each copy off the GPU: all values in one copy, then the loop on the host.
+8. A metric: once in so many steps, or once an epoch of counts that are kept.
 
 ## Expected gain
 At most what all repetitions but one cost.
@@ -71,6 +72,7 @@ from analyzer.units import share
 from rules.place import location, named
 from rules.python import read_values
 from rules.python.judging import evidence, line_of, saving_of, what
+from rules.python.measuring import measured_seldom, measures, without_gradient
 from rules.python.pairs import PAIRS, of_pairs
 from rules.python.parts_copied import PUT_TOGETHER, TAKEN_APART, of_parts
 from rules.python.read_values import reads
@@ -125,11 +127,16 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     for loop in costly[:_MAX_FINDINGS]:
         line = line_of(facts, loop)
         yield Finding(
-            why=f"A Python loop{named(line)} goes through a tensor: {what(facts, loop)}.{_waiting(facts, loop)}",
+            why=f"A Python loop{named(line)} goes through a tensor: {what(facts, loop)}.{_waiting(facts, loop)}"
+            f"{measures(loop)}",
             saving=saving_of(facts, loop),
             fix=_fix(facts, loop),
             verify="Record again: the repeated sequence should be gone; compare "
-            + ("the loss, it" if _is_loss(loop) or not (facts.model.infers or reads(loop)) else "the results, they")
+            + (
+                "the loss, it"
+                if _is_loss(loop) or not (facts.model.infers or without_gradient(loop))
+                else "the results, they"
+            )
             + " must be the same.",
             steps_seen=loop.steps_seen,
             confidence=Confidence.MEDIUM if loop.varies else Confidence.HIGH,
@@ -141,7 +148,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _is_loss(loop: Loop) -> bool:
-    """Whether a gradient comes back to it: returns, targets and counts stand where a loss does, and get none."""
+    """Whether a gradient comes back to it: returns, targets, counts and metrics stand where a loss does, and get none."""
     return loop.phase == "loss" and bool(loop.backward)
 
 
@@ -216,7 +223,7 @@ def _waits(facts: Facts, loop: Loop) -> int:
 
 
 def _fix(facts: Facts, loop: Loop) -> tuple[Advice, ...]:
-    waiting = (_ONE_COPY,) if _waits(facts, loop) else ()
+    waiting = (*((_ONE_COPY,) if _waits(facts, loop) else ()), *measured_seldom(loop))
     if of_pairs(loop):
         return (*waiting, PAIRS, _whole_tensor(loop))
     return (*waiting, *_at_once(loop))

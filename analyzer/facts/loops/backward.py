@@ -71,6 +71,14 @@ class BackwardTimes:
         )
         return IntervalSet(before[direct], begin[direct])
 
+    def numbered(self, rows: Int64Array) -> bool:
+        """Whether ops and nodes have the numbers that join them: those under `no_grad` have none, nor have those of old traces.
+
+        Args:
+            rows: Rows of the tree, all of them ops.
+        """
+        return bool(self._known.any() and present(self._ops.iloc[self._tree.ops(rows)]).any())
+
     def of(self, rows: Int64Array, run: Int64Array) -> IntervalSet:
         """Time of the nodes that belong to ops of these runs, with what lies between two of them that follow one another.
 

@@ -261,6 +261,7 @@ def _loop(
         thread=int(tree.frame["thread"].to_numpy()[rows[first[0]]]),
         forward=IntervalSet(starts, ends) & steps.window,
         backward=backward.of(members, run),
+        numbered=backward.numbered(members),
         ops=len(members),
         op_ns=int((end[members] - start[members]).sum()),
         pauses=long_pauses(start[rows], end[rows], first, length) & steps.window,

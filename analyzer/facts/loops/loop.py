@@ -21,6 +21,7 @@ class Loop(msgspec.Struct, frozen=True):
         unit: Names of its ops, in order.
         indexed: Whether it takes or writes elements of a tensor.
         of_layers: Whether it holds an op of a layer: repeated layers and recurrences are the model's own.
+        numbered: Whether numbers join its ops to the backward pass: where they do and `backward` is empty, no gradient comes back.
         independent: Whether it is products alone of which none can be made of another: those are no layers of one model.
         phase: `before` (the model's first layer), `loss` (between its last layer and the backward pass), `forward`, `after`
             (behind the backward pass) or `step` (no backward pass).
@@ -56,6 +57,7 @@ class Loop(msgspec.Struct, frozen=True):
     varies: bool = False
     in_some_turns: tuple[str, ...] = ()
     independent: bool = False
+    numbered: bool = False
 
     @property
     def spans(self) -> IntervalSet:

@@ -251,8 +251,10 @@ def test_values_that_each_turn_reads_are_read_once() -> None:
         (("aten::select", "aten::argmax", "aten::item"), False, False),
         (("aten::select", "aten::argmax", "aten::item"), True, True),
         (("aten::select", "aten::mul", "aten::add"), False, False),
+        (("aten::select", "aten::argmax", "aten::add"), False, False),
+        (("aten::select", "aten::argmax", "aten::add"), True, True),
     ],
-    ids=["predictions counted", "a gradient comes back", "returns added up"],
+    ids=["predictions counted", "a gradient comes back", "returns added up", "a metric", "a loss"],
 )
 def test_turns_that_get_no_gradient_are_no_loss(unit: tuple[str, ...], backward: bool, loss: bool) -> None:
     builder = world(unit=unit)
@@ -262,8 +264,21 @@ def test_turns_that_get_no_gradient_are_no_loss(unit: tuple[str, ...], backward:
                 del event["args"]["Sequence number"]
     found = judged(RULE, builder).finding
     assert (found.title == "Loss computed in a Python loop") is loss
-    assert ("compare the loss" in found.verify) is (loss or "aten::item" not in unit)
-    assert any("loss = loss +" in fix.code for fix in found.fix) is (loss and "aten::item" not in unit)
+    assert ("compare the loss" in found.verify) is loss
+    assert ("No gradient comes back to it" in found.why) is not loss
+    assert ("metric.compute()" in found.fix[0].code) is not loss
+    assert not any("loss = loss" in fix.code for fix in found.fix) or loss
+
+
+def test_without_numbers_it_is_not_known_whether_a_gradient_comes_back() -> None:
+    """Ops inside a function of autograd have none either, and the function's own backward pass gives theirs."""
+    builder = world()
+    for event in builder.events:
+        if event["name"] in UNIT:
+            del event["args"]["Sequence number"]
+    found = judged(RULE, builder).finding
+    assert found.title is None
+    assert "No gradient" not in found.why
 
 
 @pytest.mark.parametrize(

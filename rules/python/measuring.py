@@ -1,0 +1,30 @@
+"""Loops beside the loss to which no gradient comes back: metrics, and targets that are prepared."""
+
+from __future__ import annotations
+
+from analyzer.facts.loops.find import Loop
+from analyzer.finding import Advice
+from rules.python.read_values import reads
+
+_SELDOM = Advice(
+    "text",
+    "Where it is a metric, of your own or of a library: every so many steps, or once an epoch of counts or outputs that are kept. "
+    "With torchmetrics: `metric.update(...)` in the step, `metric.compute()` when the epoch ends; in Lightning "
+    "`self.log(name, metric)` of the metric itself does both.",
+)
+
+
+def without_gradient(loop: Loop) -> bool:
+    """Whether no gradient comes back to a loop that lies where the loss is computed, or to one that reads values: it is no loss."""
+    return not loop.backward and (reads(loop) or (loop.phase == "loss" and loop.numbered))
+
+
+def measures(loop: Loop) -> str:
+    """A sentence on what such a loop is, with a space before it; empty of a loss, and of what lies elsewhere."""
+    beside = loop.phase == "loss" and without_gradient(loop)
+    return " No gradient comes back to it: it measures, as a metric does, or prepares targets." if beside else ""
+
+
+def measured_seldom(loop: Loop) -> tuple[Advice, ...]:
+    """What to do about a metric; nothing of a loss, and of what lies elsewhere."""
+    return (_SELDOM,) if measures(loop) else ()
