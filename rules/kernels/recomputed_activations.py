@@ -120,7 +120,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 def _memory(facts: Facts) -> str:
     found = facts.memory.device
     if not found.peak_allocated_bytes or not found.capacity_bytes:
-        return " How much is free was not recorded (profile_memory=True)."
+        how = " (profile_memory=True)" if facts.device.main is not None else ""
+        return f" How much is free was not recorded{how}."
     ratio = found.peak_allocated_bytes / found.capacity_bytes
     return f" Tensors take {size(found.peak_allocated_bytes)} of {size(found.capacity_bytes)} at the peak ({share(ratio)})."
 

@@ -93,7 +93,13 @@ BESIDE = Advice(
 
 
 def elsewhere(facts: Facts) -> tuple[Advice, ...]:
-    """Another place for what the program prepares in its loop: the loader's workers, or beside the model where none is fed so."""
+    """Another place for what the program prepares in its loop: the loader's workers, or beside the model where none is fed so.
+
+    A program that draws from no loader and steps a simulator prepares nothing: it asks for several simulators.
+    """
+    used = facts.recording.frameworks
+    if not len(facts.input.wait) and used.uses("gymnasium", "stable_baselines3"):
+        return (simulator(facts),)
     workers = facts.input.wait.multi_process or facts.recording.collected.num_workers
     loading = IN_ITS_WORKERS if workers else IN_WORKERS
     if facts.recording.evaluates:
@@ -109,11 +115,23 @@ PROCESSES = Advice(
     "Threads that make batches in Python take turns with training, as one thread of a process runs Python at a time: processes run "
     "beside it.",
 )
-SIMULATOR = Advice(
+_SIMULATOR = Advice(
     "python",
     "envs = gymnasium.vector.AsyncVectorEnv([make_env] * 16)\nactions = policy(torch.from_numpy(observations))   # 16 at once",
     "Where it steps an environment or a simulator after each read value: several at once, and one call of the policy for all.",
 )
+_SIMULATORS_OF_SB3 = Advice(
+    "diff",
+    "-env = gymnasium.make(name)\n+env = make_vec_env(name, n_envs=16)   # vec_env_cls=SubprocVecEnv where steps are slow\n"
+    " model = DQN(policy, env, ...)   # or PPO, SAC, ...; off policy: 16 times the gradient_steps",
+    "Steps several environments, and asks the policy once for all of them. Off policy (DQN, SAC) as many updates for each of their "
+    "steps need `gradient_steps` times `n_envs`.",
+)
+
+
+def simulator(facts: Facts) -> Advice:
+    """Several simulators at once, in the words of the framework that steps them."""
+    return _SIMULATORS_OF_SB3 if facts.recording.frameworks.of_loop == "stable_baselines3" else _SIMULATOR
 
 
 CLIPPED_IN_PARTS = Advice(

@@ -82,11 +82,11 @@ from rules.python import after_reads, called, caveats, checkpoints, known_places
 from rules.python.advice import (
     CLIPPED_IN_PARTS,
     PROCESSES,
-    SIMULATOR,
     elsewhere,
     in_engine,
     look,
     move,
+    simulator,
 )
 from rules.python.between_ops import MOST, WORTH_A_PLACE, acts_on_values, between, clips, in_update
 from rules.python.outside_ops import evidence_of
@@ -286,7 +286,12 @@ def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advic
         return (COMPUTED_ON_DEVICE, look(facts), *late)
     # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader; more often no batch is.
     often = facts.steps.noun != "recording" and facts.sync.silences(time)[0].stretches > facts.steps.count
-    return (look(facts), SIMULATOR, *late) if often else (look(facts), *late, *moving, SIMULATOR)
+    others = simulator(facts)
+    return (
+        (look(facts), others, *late)
+        if often
+        else (look(facts), *late, *(one for one in moving if one != others), others)
+    )
 
 
 def _writes(facts: Facts, time: IntervalSet, line: SampledLine | None) -> bool:

@@ -90,10 +90,9 @@ def _of_a_slow_core(facts: Facts, limits: Limits, claimed: IntervalSet) -> str |
 def _of_a_shared_core(facts: Facts, limits: Limits, time: IntervalSet) -> str | None:
     """Where ops stand still as often as what lies between them, and less than the limit is left without such stretches."""
     left = facts.steps.ratio((time - facts.time.stalls.without_core).total_ns)
-    return None if left >= limits["min_ratio"] else f"but {_stood_still(facts, time)}; {_QUIET}"
-
-
-_QUIET = "record on a quiet machine, or with `advisor collect`, which asks the system"
+    asked = facts.recording.collected.core_wait_ratio is not None
+    how = "record on a quiet machine" + ("" if asked else ", or with `advisor collect`, which asks the system")
+    return None if left >= limits["min_ratio"] else f"but {_stood_still(facts, time)}; {how}"
 
 
 def _stood_still(facts: Facts, time: IntervalSet) -> str:

@@ -153,6 +153,31 @@ def test_a_program_that_acts_on_values_it_reads_is_told_of_several_simulators() 
     assert not any("AsyncVectorEnv" in advice.code for advice in judged(RULE, world()).finding.fix)
 
 
+@pytest.mark.parametrize(
+    ("loop", "imported", "said"),
+    [
+        ([], {}, "DataLoader"),
+        ([], {"gymnasium": "1.0"}, "AsyncVectorEnv"),
+        (["stable_baselines3.dqn"], {"gymnasium": "1.0", "stable_baselines3": "2.9"}, "make_vec_env("),
+    ],
+)
+@pytest.mark.parametrize("loads", [False, True])
+def test_a_program_that_steps_environments_is_told_of_no_loader(
+    loop: list[str], imported: dict[str, str], said: str, loads: bool
+) -> None:
+    """What an environment computes lies after `.numpy()`, which reads no value by itself. One with a loader may prepare data."""
+    builder = rollout(20, 150)
+    builder.top["advisor"]["frameworks"] = {"imported": imported, "loop": loop, "data": []}
+    for event in builder.events:
+        event["name"] = event["name"].replace("aten::item", "aten::resolve_neg")
+    builder.optimizer(10, 20)
+    if loads:
+        builder.loader(30, 5)
+    codes = "\n".join(advice.code for advice in judged(RULE, builder).finding.fix)
+    assert ("DataLoader" if loads else said) in codes
+    assert ("DataLoader" in codes) is (loads or not imported)
+
+
 def test_after_reading_the_loss_once_a_step_the_next_batch_comes_first_to_mind() -> None:
     builder = TraceBuilder()
     for number in range(3):
