@@ -55,8 +55,13 @@ class Frameworks(msgspec.Struct, frozen=True):
 
     @property
     def of_loop(self) -> str | None:
-        """The framework whose words the program is written in, None where it is a loop of its own, or nothing tells."""
-        return _first(_LOOPS, self.loop)
+        """The framework whose words the program is written in, None where it is a loop of its own, or nothing tells.
+
+        A trainer of sentence-transformers inherits the loop of Hugging Face's: what puts its batches together tells it.
+        """
+        found = _first(_LOOPS, self.loop)
+        inherits = found == "transformers" and any(name.startswith("sentence_transformers.") for name in self.data)
+        return "sentence_transformers" if inherits else found
 
     @property
     def of_data(self) -> str | None:

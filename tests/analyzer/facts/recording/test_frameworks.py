@@ -33,6 +33,21 @@ def test_the_outermost_framework_has_the_word(loop: list[str], framework: str | 
 
 
 @pytest.mark.parametrize(
+    ("loop", "data", "framework"),
+    [
+        ("transformers.trainer", ["sentence_transformers.sentence_transformer"], "sentence_transformers"),
+        ("transformers.trainer", ["transformers.data"], "transformers"),
+        # Its collator alone runs no trainer of theirs.
+        ("lightning.pytorch", ["sentence_transformers.sentence_transformer"], "lightning"),
+    ],
+)
+def test_a_trainer_that_inherits_its_loop_is_told_by_what_makes_its_batches(
+    loop: str, data: list[str], framework: str
+) -> None:
+    assert told(loop=[loop], data=data).of_loop == framework
+
+
+@pytest.mark.parametrize(
     ("data", "framework"), [(["torch_geometric.loader"], "torch_geometric"), (["monai.data"], "monai"), ([], None)]
 )
 def test_what_makes_the_batches(data: list[str], framework: str | None) -> None:
