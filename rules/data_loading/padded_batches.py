@@ -1,8 +1,8 @@
 """DL009 padded-batches: batches carry padding that is computed like data, or their length changes from step to step.
 
 ## What it finds
-Batches that `pad_sequence` fills up to their longest sample, or a loop up to a length for all, and steps whose number of tokens
-differs much from one to the next.
+Batches that `pad_sequence` fills up to their longest sample, a loop up to a length for all, or a tokenizer as their attention
+masks tell, and steps whose number of tokens differs much from one to the next.
 
 ## Why it costs time
 Most operators compute padding like data. And where the length changes, so does the step: ranks wait for the longest batch,
@@ -11,7 +11,8 @@ compilers compile again, the allocator keeps memory for the largest.
 ## How it is measured
 From recorded shapes: `1 - sum(lengths) / (number * longest)` over the lists that `pad_sequence` gets in the training process, and
 over samples that are copied into rows of what an embedding looks up (`batch[row, : len(text)] = text`); and the largest input of an
-embedding in each step. Padding that a worker or a tokenizer made shows in no shape: then only lengths are told.
+embedding in each step. Padding that a worker or a tokenizer made shows in no shape: `advisor collect` counts the zeros of
+`attention_mask` in the first four batches; without that only lengths are told.
 
 ## Example
 Slow:
@@ -30,7 +31,8 @@ loader = DataLoader(dataset, batch_sampler=batches, collate_fn=pad)
 ```
 
 ## Fix
-1. Padded to the longest of the batch, and not to a length for all.
+1. Padded to the longest of the batch, and not to a length for all: of texts that are tokenized with `padding="max_length"` by
+   `DataCollatorWithPadding`.
 2. Samples of similar length in one batch (bucketing; in Hugging Face's Trainer `train_sampling_strategy="group_by_length"`,
    before transformers 5 `group_by_length=True`).
 3. Several samples in one row, without padding (packing; attention by `cu_seqlens`, nested tensors).
@@ -103,12 +105,20 @@ _TO_LONGEST = Advice(
     "To the longest of the batch, and not to a length for all; where a compiler wants few lengths, to the next multiple of 64.",
 )
 
+_COLLATED = Advice(
+    "diff",
+    '-tokenizer(texts, padding="max_length", truncation=True)\n+tokenizer(texts, truncation=True)\n'
+    "+collator = DataCollatorWithPadding(tokenizer)   # data_collator=collator of a Trainer",
+    "Where texts are padded to one length when they are tokenized: to the longest of each batch instead. A Trainer puts texts of "
+    'similar length together by `train_sampling_strategy="group_by_length"` (before transformers 5 `group_by_length=True`).',
+)
+
 META = RuleMeta(
     code="DL009",
     name="padded-batches",
     family="data_loading",
     title="Padding is computed like data",
-    needs=frozenset({Capability.HOST_OPS, Capability.SHAPES}),
+    needs=frozenset({Capability.HOST_OPS}),
     thresholds=(
         Threshold("min_padding_ratio", 0.2, "ratio", "buckets leave some 5 to 10 %; below twice that little is won"),
         Threshold(
@@ -126,6 +136,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires with `min_padding_ratio` of padding; tells lengths that are `min_spread_ratio` apart."""
     found = facts.input.padding
     padded, spread = found.padding_ratio, found.spread_ratio
+    masked = facts.recording.collected.masked_ratio if padded is None else None
+    if masked is not None and masked >= limits["min_padding_ratio"]:
+        yield _masked(facts, masked)
+        return
     if padded is not None and padded >= limits["min_padding_ratio"]:
         yield _padded(facts, found, padded)
         return
@@ -134,10 +148,31 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     if padded is not None:
         yield clear(f"{share(padded)} of the padded batches is padding, below {share(limits['min_padding_ratio'])}")
+    elif masked is not None:
+        yield clear(
+            f"{share(masked)} of the places in the first batches are left out by their masks, below "
+            f"{share(limits['min_padding_ratio'])}"
+        )
+    elif Capability.SHAPES not in facts.trace.capabilities:
+        yield cannot_tell("needs record_shapes=True: how long the batches are is not known")
     elif spread is not None:
         yield clear(f"the tokens of the steps lie {share(spread)} apart; how much of them is padding shows in no shape")
     else:
         yield cannot_tell("no batch is padded in this process, and no embedding tells a length")
+
+
+def _masked(facts: Facts, ratio: float) -> Finding:
+    return Finding(
+        why=f"{share(ratio)} of the places in the first batches are left out by their attention masks: padding, which most "
+        "operators compute like data.",
+        saving=_saving(facts, ratio, 0.0),
+        fix=(_COLLATED, *_FIX),
+        verify="Record again: the share that masks leave out should be below a tenth, and the step shorter by as much.",
+        steps_seen=facts.steps.count,
+        confidence=Confidence.MEDIUM,
+        evidence=(Bars("of a batch", "ratio", (Bar("padding", ratio),)),),
+        caveats=("Kernels that skip padding, as variable-length attention does, lose nothing.",),
+    )
 
 
 def _padded(facts: Facts, found: Padding, ratio: float) -> Finding:

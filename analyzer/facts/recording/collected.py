@@ -51,6 +51,7 @@ class Collected(msgspec.Struct, frozen=True):
         torch_version: Major and minor version of torch.
         parameters: Numbers that the optimizers update.
         batch_kind: What a batch is: tensors, mapping, text or objects.
+        masked_ratio: Share of the places in the first batches that their attention masks leave out.
         sample_form: What a sample is, where torch's own collation puts samples together: tensor, sequence or mapping (of tensors).
         sample_parts: Parts of it: 1 for a tensor.
         random_samples: Whether samples come out different in each epoch; None where the collector could not tell.
@@ -92,6 +93,7 @@ class Collected(msgspec.Struct, frozen=True):
     torch_version: tuple[int, int] | None
     parameters: int | None
     batch_kind: str | None
+    masked_ratio: float | None
     sample_form: str | None
     sample_parts: int | None
     random_samples: bool | None
@@ -180,6 +182,7 @@ def collected(meta: Meta) -> Collected:
         torch_version=_version(_dict(top.get("versions")).get("torch")),
         parameters=_int(_dict(top.get("model")).get("parameters")),
         batch_kind=_text(dataset.get("batch_kind")),
+        masked_ratio=_mean([top.get("masked_ratio")], 1),
         sample_form=_text(sample.get("form")),
         sample_parts=_int(sample.get("parts")),
         random_samples=dataset["random"] if isinstance(dataset.get("random"), bool) else None,

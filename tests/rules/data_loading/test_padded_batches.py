@@ -16,7 +16,12 @@ LENGTHS = (10, 20, 30, 40)
 
 
 def world(
-    *, lengths: Sequence[int] = LENGTHS, tokens: Sequence[int] = (160,) * 4, pads: bool = True, shapes: bool = True
+    *,
+    lengths: Sequence[int] = LENGTHS,
+    tokens: Sequence[int] = (160,) * 4,
+    pads: bool = True,
+    shapes: bool = True,
+    masked: float | None = None,
 ) -> TraceBuilder:
     """Four steps.
 
@@ -25,8 +30,9 @@ def world(
         tokens: What the embedding of each step gets.
         pads: Whether batches are padded in this process.
         shapes: Whether shapes were recorded.
+        masked: Share of the places that the attention masks of the first batches leave out.
     """
-    builder = TraceBuilder()
+    builder = TraceBuilder(advisor={"masked_ratio": masked} if masked is not None else None)
     for number, size in enumerate(tokens):
         at = number * 100_000.0
         builder.step(number, at, 100_000)
@@ -43,6 +49,22 @@ def test_fires_with_the_padded_share_of_computing():
     found = judged(RULE, world())
     assert found.finding.saving.kernel_ns == int(4 * 60_000_000 * 0.375)
     assert found.finding.why.startswith("38 % of 4 padded batches is padding")
+
+
+def test_fires_with_what_masks_leave_out_where_no_shape_shows_it():
+    found = judged(RULE, world(masked=0.375, pads=False, shapes=False))
+    assert found.finding.saving.kernel_ns == int(4 * 60_000_000 * 0.375)
+    assert found.finding.why.startswith("38 % of the places in the first batches are left out by their attention masks")
+    assert "DataCollatorWithPadding(tokenizer)" in found.finding.fix[0].code
+
+
+@pytest.mark.parametrize(("masked", "state"), [(0.21, State.FIRED), (0.19, State.CLEAR), (2.0, State.CANNOT_TELL)])
+def test_boundary_of_masks(masked, state):
+    assert run(RULE, world(masked=masked, pads=False, shapes=False)).state is state
+
+
+def test_what_was_padded_in_the_steps_goes_before_masks_of_the_first_batches():
+    assert run(RULE, world(lengths=(61, 100), masked=0.9)).state is State.CLEAR
 
 
 @pytest.mark.parametrize(("lengths", "state"), [((59, 100), State.FIRED), ((61, 100), State.CLEAR)])

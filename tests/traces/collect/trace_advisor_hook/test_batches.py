@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 import torch
 from torch.utils.data import DataLoader, Dataset, Subset
 
-from traces.collect.trace_advisor_hook.loader.batches import BatchLook, bytes_of, draws, kind_of
+from traces.collect.trace_advisor_hook.loader.batches import BatchLook, bytes_of, draws, kind_of, masked_places
 
 VALUES = [torch.zeros(3) for _ in range(20)]
 
@@ -141,3 +141,25 @@ def test_the_draws_of_the_program_are_left_as_they_were() -> None:
         return [*found, random.random(), float(torch.rand(1))]
 
     assert run(BatchLook()) == run(None)
+
+
+def test_masks_of_the_first_batches_tell_how_much_is_padding() -> None:
+    look = BatchLook()
+    for left in (0, 1, 2, 3, 4, 4):
+        look.after({"input_ids": torch.ones(1, 4), "attention_mask": torch.arange(4)[None] >= left})
+    assert look.masked_ratio == 6 / 16
+    assert BatchLook().masked_ratio is None
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        torch.ones(2, 2),
+        {"input_ids": torch.ones(2, 2)},
+        {"attention_mask": torch.zeros(1, 1, 2, 2)},
+        {"attention_mask": [[0, 1]]},
+    ],
+    ids=["a tensor", "no mask", "a mask of pairs", "lists"],
+)
+def test_other_batches_have_no_masked_places(batch: Any) -> None:
+    assert masked_places(batch) == (0, 0)

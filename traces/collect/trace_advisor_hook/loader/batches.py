@@ -16,6 +16,9 @@ from .dataset_parts import data_sets, transforms_of
 
 # The first batch of an iterator draws its seed; a few more tell what every one of them does.
 _LOOKS = range(1, 4)
+# Batches whose masks are counted, before a recording begins, and how large one may be.
+_MASKED_BATCHES = 4
+_MOST_PLACES = 1 << 22
 _RANDOM = re.compile(r"Rand(?:om)?(?![a-z])|AutoAugment|TrivialAugment|AugMix|Jitter|MixUp|CutMix|Noise")
 _DRAWS = frozenset(
     (
@@ -49,6 +52,13 @@ class BatchLook:
         self.drawn: bool | None = None
         self.states: tuple[Any, ...] | None = None
         self.parts = BatchParts()
+        self.masked: list[tuple[int, int]] = []
+
+    @property
+    def masked_ratio(self) -> float | None:
+        """Share of the places in the first batches that their attention masks leave out; None where they have none."""
+        places = sum(every for _, every in self.masked)
+        return sum(left for left, _ in self.masked) / places if places else None
 
     def before(self, iterator: Any) -> None:
         """The loader is about to make a batch; one made in a worker shows nothing here."""
@@ -66,9 +76,20 @@ class BatchLook:
         self.parts.after()
         if self.states is not None:
             self.drawn, self.states = _states() != self.states, None
+        if len(self.masked) < _MASKED_BATCHES:
+            self.masked.append(masked_places(batch))
         if self.kind is None:
             self.bytes, self.kind, self.form = bytes_of(batch), kind_of(batch), form_of(batch)
             self.modules = [module_of(part) for part in (batch, *(batch if isinstance(batch, list | tuple) else ()))]
+
+
+def masked_places(batch: Any) -> tuple[int, int]:
+    """Places of a batch of texts that its attention mask leaves out, and all of them; of another batch there are none."""
+    mask = batch.get("attention_mask") if isinstance(batch, Mapping) else None
+    with contextlib.suppress(*FAILURES):
+        if mask is not None and mask.dim() == 2 and mask.device.type == "cpu" and mask.numel() <= _MOST_PLACES:
+            return int((mask == 0).sum()), int(mask.numel())
+    return 0, 0
 
 
 def bytes_of(batch: Any, depth: int = 0) -> int:
