@@ -119,7 +119,7 @@ def _apart(before: Runs, after: Runs) -> bool:
 
 def _lacked(sides: tuple[Runs, Runs], waits: Sequence[float | None]) -> str:
     when = zip(waits, ("before", "after"), strict=True)
-    shares = " and ".join(f"{share(wait)} of the steps {name}" for wait, name in when if wait is not None)
+    shares = " and ".join(f"{share(wait)} of the time {name}" for wait, name in when if wait is not None)
     itself = any(run.surroundings.crowds_itself for side in sides for run in side)
     who = "its own workers or threads, or other programs, had them" if itself else "other programs had them"
     return f"cores were lacking: for {shares} the training thread could run and had none ({who})"

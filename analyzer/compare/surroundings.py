@@ -13,7 +13,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Of one run; None where nobody measured it.
 
     Args:
-        core_wait_ratio: Share of the recorded steps in which the training thread could run and had no core.
+        core_wait_ratio: Share of the time of the recorded steps in which the training thread could run and had no core.
         python_slowness: How many times as long an empty loop took beside the recording as on a quiet machine.
         unprofiled_step_ns: Median step time with the profiler off.
         clock_mhz: Median clock of the device that stands for the trace while it was busy.

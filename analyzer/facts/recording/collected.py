@@ -37,7 +37,7 @@ class Collected(msgspec.Struct, frozen=True):
         dataset_bytes: Samples times bytes of one sample as a tensor.
         profiled_step_ns: Median step time with the profiler on, its start and stop left out.
         unprofiled_step_ns: Median step time with the profiler off.
-        core_wait_ratio: Share of the recorded steps in which the training thread could run and had no core.
+        core_wait_ratio: Share of the time of the recorded steps in which the training thread could run and had no core.
         python_slowness: How many times as long an empty loop took beside the recording as on a quiet machine, in the mean: more
             where the core is slow, and where other programs take it away.
         process_cores: Cores that the training process uses in the mean, all its threads together, while no profiler is on.

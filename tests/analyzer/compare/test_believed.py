@@ -43,7 +43,7 @@ def test_the_recorded_pair_that_had_no_cores_gets_no_verdict() -> None:
     assert (found.change.kind, found.change.doubt, found.change.sure_ratio) == ("inconclusive", "cores", None)
     answer = rows.answer(found)
     assert answer.startswith("Inconclusive: the median step changed by +478.8 %, but cores were lacking: ")
-    assert "34 % of the steps before and 68 % of the steps after" in answer
+    assert "34 % of the time before and 68 % of the time after" in answer
     assert "on a machine that does nothing else" in answer
     (row,) = found.rules
     assert (row.state, row.outcome) == ("fixed", None)

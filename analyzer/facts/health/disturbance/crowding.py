@@ -25,7 +25,7 @@ def check(
     ratio = recording.collected.core_wait_ratio
     if ratio is None or ratio < CROWDED_RATIO:
         return
-    short = f"For {share(ratio)} of the recorded steps the training thread was ready to run and had no core"
+    short = f"For {share(ratio)} of the time of the recorded steps the training thread was ready to run and had no core"
     if input.wait.multi_process and not _only_while_recorded(recording, steps, time):
         # Workers that compete with training are the program's own doing, and DL007 and DL008 say so.
         yield Symptom(

@@ -54,7 +54,7 @@ def test_a_thread_without_a_core(ratio: object, gravity: Gravity | None) -> None
 def test_workers_may_be_what_has_the_cores() -> None:
     symptom = found(sound(advisor={"core_wait_ratio": 0.3}).loader(0, 5, workers=8))[None]
     assert symptom.gravity is Gravity.NOTE
-    assert "30 % of the recorded steps" in symptom.message
+    assert "30 % of the time of the recorded steps" in symptom.message
 
 
 @pytest.mark.parametrize(("unprofiled_ns", "gravity"), [(310_000, Gravity.NOTE), (290_000, Gravity.CAUTION)])
