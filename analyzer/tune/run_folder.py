@@ -90,7 +90,9 @@ def opened(folder: Path, now: RunsOf, *, resume: bool) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot make the folder {folder}: {error.strerror}", fix="name another one") from error
+        raise UsageError(
+            f"cannot make the folder {folder}: {error.strerror}", where="--folder", fix="name another one"
+        ) from error
     with _alone(folder):
         _check(folder, now, resume)
         try:

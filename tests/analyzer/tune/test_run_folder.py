@@ -125,6 +125,17 @@ def test_two_tunings_at_once_do_not_share_a_folder(here: Path, capsys: pytest.Ca
         assert "another tuning works in run" in refused(["train.py"], capsys)
 
 
+def test_a_folder_that_cannot_be_made_is_told_with_the_option_that_names_another(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("pass\n")
+    now = runs_of(Script(target=str(tmp_path / "train.py")), 0, "m", "t")
+    with (
+        pytest.raises(UsageError, match="cannot make the folder") as told,
+        opened(tmp_path / "train.py" / "run", now, resume=False),
+    ):
+        pass
+    assert told.value.where == "--folder"
+
+
 def test_a_folder_without_runs_is_begun_anew(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("pass\n")
     with opened(tmp_path / "run", runs_of(Script(target=str(tmp_path / "train.py")), 0, "m", "t"), resume=True):

@@ -93,7 +93,9 @@ def run_experiment(config: ExperimentConfig, progress: Progress) -> Iterator[Met
     try:
         config.output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot make the folder {config.output}: {error.strerror}", fix="name another one") from error
+        raise UsageError(
+            f"cannot make the folder {config.output}: {error.strerror}", where="-o/--output", fix="name another one"
+        ) from error
     check_writable(config.output / "standard.json")
     source = find_data(config.data_dir, progress)
     chosen = config.chosen()

@@ -81,6 +81,14 @@ def test_wrong_options(options: dict[str, object], message: str) -> None:
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="has a CUDA device")
+def test_a_folder_that_cannot_be_made_is_told_with_the_option_that_names_another(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("none")
+    config = ExperimentConfig(output=tmp_path / "file" / "traces", device="cpu")
+    with pytest.raises(UsageError, match="cannot make the folder") as told:
+        list(run_experiment(config, lambda done, total, label: None))
+    assert told.value.where == "-o/--output"
+
+
 def test_a_missing_device_and_a_missing_package_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
