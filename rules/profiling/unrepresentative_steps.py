@@ -13,7 +13,7 @@ that ran after recording stopped. In a mean of six steps one such step moves eve
 Step times against their median; of fewer than four steps the first is left out only where start-up calls explain what it takes
 more. Device events of the last step against the one before (fewer than 80 %: cut off); ops and device events of the first and
 of the last against every other step (fewer than 80 % of both: it lacks its beginning or its end, or does less). What the last step
-is silent for at its end against what the others are (longer by 20 % of the median step: cut off, or standing still).
+is silent for at its end against what the others are (longer by 20 % of the median step and 10 ms: cut off, or standing still).
 
 ## Example
 Misleading:
@@ -39,7 +39,7 @@ None: the steps are left out already.
 A first step that is slow in every epoch is a real cost of short epochs (DL005).
 
 ## Thresholds
-None to set: 1.2, 80 % and 20 %, the limits of `analyzer/facts/steps/left_out.py` and `ends.py`.
+None to set: 1.2, 80 %, 20 % and 10 ms, the limits of `analyzer/facts/steps/left_out.py` and `ends.py`.
 
 ## References
 - TensorBoard profiler plugin drops trailing steps below 80 %; HolisticTraceAnalysis drops the last iteration

@@ -23,6 +23,8 @@ _WORK_RATIO = 0.8
 # A last step that is silent at its end for longer than any other, by this share of what most take, waits for what was not recorded,
 # or stands still for once: a first one that is slower by as much is left out, too.
 _SILENT_RATIO = 0.2
+# Other programs may have the core for shorter than that, in any step.
+_SILENT_NS = 10_000_000
 
 
 def began_inside(trace: Trace, steps: pd.DataFrame, others: Int64Array) -> str | None:
@@ -49,11 +51,11 @@ def ended_inside(trace: Trace, steps: pd.DataFrame, others: Int64Array) -> str |
     if less:
         return f"{CUT}, or does less: {less}"
     last = _silent_ns(trace, steps.iloc[-1:])[0]
-    usual = float(np.median(steps["dur_ns"].to_numpy()[others]))
-    if last < _SILENT_RATIO * usual:
+    least = max(_SILENT_RATIO * float(np.median(steps["dur_ns"].to_numpy()[others])), _SILENT_NS)
+    if last < least:
         return None
     most = int(_silent_ns(trace, steps)[others].max())
-    if last - most < _SILENT_RATIO * usual:
+    if last - most < least:
         return None
     return f"{CUT}, or stands still: nothing is recorded of its last {duration(last)}, of the others' at most {duration(most)}"
 
