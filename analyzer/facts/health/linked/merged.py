@@ -14,8 +14,9 @@ from analyzer.units import share
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
-# A process with fewer launches, or ops where there is no device, is no rank.
+# A process with fewer launches, or ops where there is no device, is no rank; but one of a few that does half as much as another.
 _MIN_EVENTS = 20
+_FEW_EVENTS = 5
 # In a sound trace the id of a launch is its own; in all recorded ones none is used twice.
 _COLLIDING_RATIO = 0.3
 # Spans of one thread nest; in all recorded traces none crosses another by more than a rounding error.
@@ -32,7 +33,8 @@ def check(trace: Trace, host: HostFacts) -> Iterator[Symptom]:
     launching = is_any(trace.runtime["kind"], "launch", "graph_launch", "memcpy")
     by_launches = bool(launching.any())
     process = trace.runtime["process"].to_numpy()[launching] if by_launches else trace.ops["process"].to_numpy()
-    processes = int((np.bincount(process) >= _MIN_EVENTS).sum())
+    events = np.bincount(process)
+    processes = int((events >= np.clip(events.max(initial=0) / 2, _FEW_EVENTS, _MIN_EVENTS)).sum())
     if processes > 1:
         what = "launch device work" if by_launches else "run ops"
         yield Symptom(

@@ -217,6 +217,18 @@ def test_merged_ranks_without_a_device() -> None:
     assert symptoms(builder, "PG007")[0].gravity is Gravity.UNUSABLE
 
 
+@pytest.mark.parametrize(("launches", "others", "told"), [(12, 12, True), (12, 4, False), (200, 12, False)])
+def test_short_recordings_of_two_ranks_are_told_too(launches: int, others: int, *, told: bool) -> None:
+    """One step of a small model has a dozen launches: a helper beside a rank has far fewer than it."""
+    builder = TraceBuilder()
+    for process, number in ((4242, launches), (5000, others)):
+        for index in range(number):
+            builder.launch(index * 100, kernel_start=index * 100 + 20, kernel_dur=50, device=process % 2)
+            for event in builder.events[-3:-1]:
+                event["pid"] = process
+    assert bool(symptoms(builder, "PG007")) is told
+
+
 def test_one_process_with_many_threads_is_one_rank() -> None:
     builder = plain()
     for number in range(50):
