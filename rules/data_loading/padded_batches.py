@@ -153,8 +153,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"{share(masked)} of the places in the first batches are left out by their masks, below "
             f"{share(limits['min_padding_ratio'])}"
         )
-    elif Capability.SHAPES not in facts.trace.capabilities:
-        yield cannot_tell("needs record_shapes=True: how long the batches are is not known")
+    elif not found.shaped:
+        yield cannot_tell("needs record_shapes=True")
     elif spread is not None:
         yield clear(f"the tokens of the steps lie {share(spread)} apart; how much of them is padding shows in no shape")
     else:

@@ -11,7 +11,7 @@ from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from traces.patterns import Pattern
-from traces.trace import Trace
+from traces.trace import Capability, Trace
 
 _RECURRENT = Pattern(r"aten::(?:lstm|gru|rnn_(?:tanh|relu)|_(?:thnn_fused|cudnn|miopen|mkldnn)_(?:rnn|lstm|gru)\w*)")
 
@@ -26,6 +26,7 @@ class Padding(msgspec.Struct, frozen=True):
         tokens: Largest input of an embedding in each used step that has one: samples times length.
         looked_up: Whether rows of a table are looked up one by one, as for the tokens of a text; not summed up in bags.
         recurrent: Whether a recurrent layer runs, which reads sequences.
+        shaped: Whether shapes were recorded.
     """
 
     padded: int
@@ -33,6 +34,7 @@ class Padding(msgspec.Struct, frozen=True):
     tokens: tuple[int, ...]
     looked_up: bool
     recurrent: bool
+    shaped: bool
     beyond_longest_ratio: float = 0.0
 
     @property
@@ -62,6 +64,7 @@ def padding(trace: Trace, steps: Steps, host: HostFacts) -> Padding:
         tokens=_tokens(steps, ops["start_ns"].to_numpy()[embeddings], looked_up),
         looked_up=len(embeddings) > 0,
         recurrent=bool((matching(ops["name"], _RECURRENT.match) & inside).any()),
+        shaped=Capability.SHAPES in trace.capabilities,
     )
 
 
