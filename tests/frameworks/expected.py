@@ -54,6 +54,11 @@ PROGRAMS = (
         file="trainer_tokenizes", needs=("transformers", "accelerate"), finds=(INPUT,), function="__getitem__",
         says=("dataloader_num_workers",), never_says=("default_collate(", "LightningDataModule"),
     ),
+    Program(
+        # Its masks say so: no shape does, and every step is equally long.
+        file="trainer_pads", needs=("transformers", "datasets"), finds=(frozenset({"DL009"}),), never=INPUT | BETWEEN,
+        says=("DataCollatorWithPadding(tokenizer)", "group_by_length"),
+    ),
     Program(file="accelerate_slow_collate", needs=("accelerate",), finds=(INPUT,), function="pad"),
     Program(
         file="timm_augments", needs=("timm",), finds=(INPUT,), function="__getitem__",
