@@ -27,7 +27,7 @@ def all_alike(replay: Replay, peers: Peers) -> tuple[WhatIf, ...]:
     """Every rank doing what its peers do, and, where they take turns, all doing the same share."""
     if not len(peers.ideal_ns):
         return ()
-    alike = _played(replay, "every rank as its peers", "all ranks", peers.ideal_ns)
+    alike = _played(replay, "every rank as its peers", "all ranks", peers.ideal_ns, peers.ideal_tail_ns)
     if not by_turns(peers):
         return (alike,)
     shared = _played(replay, "the same work shared evenly", "all ranks", peers.shared_ns)
@@ -51,7 +51,7 @@ def balanced(replay: Replay, rows: Table, pipe: Pipeline | None) -> tuple[WhatIf
     return tuple(made)
 
 
-def _played(replay: Replay, ideal: str, scope: str, own_ns: FloatArray) -> WhatIf:
-    """The step with other work of the ranks, and their transfers as they were."""
+def _played(replay: Replay, ideal: str, scope: str, own_ns: FloatArray, tail_ns: FloatArray | None = None) -> WhatIf:
+    """The step with other work of the ranks, and their transfers as they were; None is the tail as recorded."""
     step_ns = replay.as_recorded_ns
-    return what_if_saved(ideal, scope, step_ns, step_ns - replay.step_ns(own_ns, replay.transfer_ns))
+    return what_if_saved(ideal, scope, step_ns, step_ns - replay.step_ns(own_ns, replay.transfer_ns, tail_ns))

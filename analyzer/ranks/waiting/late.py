@@ -68,9 +68,7 @@ def lateness(
     floor = max(STEP_RATIO * step_ns, float(error_ns))
     ranked = np.argsort(-mean, kind="stable")
     worth = [int(place) for place in ranked[:_PLAYED] if mean[place] >= floor]
-    costs = {
-        place: step_ns - replay.step_ns(_without(table, peers, [place], replay), replay.transfer_ns) for place in worth
-    }
+    costs = {place: step_ns - _without(table, peers, [place], replay) for place in worth}
     late = [_late(table, matched, found, peers, place, cost, floor) for place, cost in costs.items() if cost > 0]
     counted_ones = (one for one in late if one is not None and _counts(one, step_ns))
     kept = tuple(sorted((msgspec.structs.replace(one, at_most=at_most) for one in counted_ones), key=worst_first))
@@ -80,7 +78,7 @@ def lateness(
         what_if += _together(table, peers, replay, worth, kept)
     slowest = ranked[: max(math.ceil(_SLOWEST_RATIO * len(ranked)), 1)].tolist()
     if kept and len(slowest) > 1:
-        saved = step_ns - replay.step_ns(_without(table, peers, slowest, replay), replay.transfer_ns)
+        saved = step_ns - _without(table, peers, slowest, replay)
         what_if.append(what_if_saved("the slowest 3 % of ranks as their peers", "ranks", step_ns, saved))
     every = {ranks[place]: max(cost, 0.0) for place, cost in costs.items()}
     return Lateness(kept, tuple(what_if), every, "" if kept else _seldom(table, peers, costs, floor, step_ns))
@@ -112,7 +110,7 @@ def _together(
     if len(worth) < 2:
         return []
     step_ns = replay.as_recorded_ns
-    saved = step_ns - replay.step_ns(_without(table, peers, list(worth), replay), replay.transfer_ns)
+    saved = step_ns - _without(table, peers, list(worth), replay)
     alone = max((one.waited_ns_per_step for one in late), default=0)
     if saved < max(LATE_RATIO * step_ns, _MORE_RATIO * alone):
         return []
@@ -128,10 +126,12 @@ def what_if_saved(ideal: str, scope: str, step_ns: float, saved_ns: float) -> Wh
     )
 
 
-def _without(table: Table, peers: Peers, places: list[int], replay: Replay) -> FloatArray:
-    """Work where some ranks do what their peers do."""
-    chosen = np.isin(table.rows.member, places)
-    return np.where(chosen, peers.ideal_ns, replay.own_ns)
+def _without(table: Table, peers: Peers, places: list[int], replay: Replay) -> float:
+    """The job's step where some ranks do what their peers do, behind the last collective as well."""
+    own_ns = np.where(np.isin(table.rows.member, places), peers.ideal_ns, replay.own_ns)
+    tail_ns = table.tail_ns.astype(np.float64)
+    tail_ns[places] = peers.ideal_tail_ns[places]
+    return replay.step_ns(own_ns, replay.transfer_ns, tail_ns)
 
 
 def _counts(late: LateRank, step_ns: float) -> bool:

@@ -20,6 +20,7 @@ class Peers(msgspec.Struct, frozen=True):
 
     Args:
         ideal_ns: What peers do in front of each row, in the median, shape (rows,); as recorded where a rank has none.
+        ideal_tail_ns: What peers do behind their last collective, in the median, shape (ranks,); as recorded where a rank has none.
         shared_ns: What a rank and its peers do in front of each row, in the mean: the same work, shared evenly, shape (rows,).
         known: Which rows have peers, shape (rows,).
         label: A number that ranks share which are peers, shape (ranks,).
@@ -28,6 +29,7 @@ class Peers(msgspec.Struct, frozen=True):
     """
 
     ideal_ns: FloatArray
+    ideal_tail_ns: FloatArray
     shared_ns: FloatArray
     known: BoolArray
     label: Int64Array
@@ -58,7 +60,9 @@ def hold_against_peers(table: Table, stage: Int64Array) -> Peers:
     seen[rows.member[mine], place] = True
     excess[~seen] = np.nan
     alike = _alike(label, rows.member, np.searchsorted(steps, rows.step), seen)
-    return Peers(ideal, _mean(own, label, spot), known, alike, tuple(steps.tolist()), excess)
+    once = np.zeros(len(alike), dtype=np.int64)
+    tail, _ = _median_of_others(table.tail_ns.astype(np.float64), alike, once, len(alike))
+    return Peers(ideal, tail, _mean(own, label, spot), known, alike, tuple(steps.tolist()), excess)
 
 
 def _alike(label: Int64Array, member: Int64Array, place: Int64Array, seen: BoolArray) -> Int64Array:

@@ -105,7 +105,7 @@ def test_a_rank_that_is_late_now_and_then_takes_no_turns() -> None:
 def _peers(excess_ns: np.ndarray) -> Peers:
     none = np.zeros(0)
     label = np.zeros(len(excess_ns), dtype=np.int64)
-    return Peers(none, none, none.astype(bool), label, tuple(range(excess_ns.shape[1])), excess_ns)
+    return Peers(none, none, none, none.astype(bool), label, tuple(range(excess_ns.shape[1])), excess_ns)
 
 
 @pytest.mark.slow
