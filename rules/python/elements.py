@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.facts.loops.elements import ElementLoop
-from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, host_loss
-from analyzer.finding import Advice, Confidence, Figure, Finding, Saving
+from analyzer.finding import Advice, Confidence, Figure, Finding
 from analyzer.units import count
-from rules.batched import with_kernels
 from rules.place import location, named
 from rules.python.judging import evidence, line_of, what
+from rules.python.layer_turns import saving_of_turns
 
 _AT_ONCE = Advice(
     "diff",
@@ -19,33 +18,17 @@ _AT_ONCE = Advice(
     "Frames, views, crops or agents go into the batch for the layers, and are taken apart behind them.",
 )
 
+_FASTER = "One large op may take less than many small ones beside that"
+
 
 def elements_finding(facts: Facts, one: ElementLoop) -> Finding:
     """How often the layers are called, what that takes, and what all turns but one cost beside their products."""
     loop, line = one.loop, line_of(facts, one.loop)
-    saved = host_loss(
-        facts.device,
-        facts.time.device_waits,
-        facts.time.waterfall,
-        loop.spans - one.products if facts.device.main is None else loop.spans,
-        dispatch_bound=one.usual_op_ns < DISPATCH_BOUND_OP_NS,
-    ).scaled(loop.avoidable_ratio)
     turns = round(loop.repeats / max(loop.runs, 1))
     return Finding(
         why=f"The same layers are called {count(turns, 'time')} in a row{named(line)}, each time with one element of a tensor, as "
         f"with frame after frame: {what(facts, loop)}.",
-        saving=with_kernels(
-            facts,
-            Saving(
-                claims=saved.claims,
-                kernel_ns=saved.op_ns,
-                basis="what the turns cost beside their products, less one turn; where their ops are long, only the time between "
-                "ops. One large op may take less than many small ones beside that",
-                kind=Figure.ESTIMATE,
-            ),
-            loop.spans,
-            loop.avoidable_ratio,
-        ),
+        saving=saving_of_turns(facts, one, kind=Figure.ESTIMATE, besides=_FASTER),
         fix=(_AT_ONCE,),
         verify="Record again: each layer is called once; the same loss, but for batch normalisation and dropout.",
         steps_seen=loop.steps_seen,

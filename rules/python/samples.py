@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.facts.loops.samples import SampleLoop
-from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
-from analyzer.finding import Advice, Confidence, Finding, Saving
+from analyzer.finding import Advice, Confidence, Finding
 from analyzer.units import count
-from rules.batched import with_kernels
 from rules.place import location, named
 from rules.python.judging import evidence, line_of, what
+from rules.python.layer_turns import saving_of_turns
 
 _BATCH = Advice(
     "diff",
@@ -37,22 +36,11 @@ _ON_PACKING = ("https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.rn
 def samples_finding(facts: Facts, one: SampleLoop) -> Finding:
     """How often the model runs, what that takes, and what all turns but one cost beside their products."""
     loop, line = one.loop, line_of(facts, one.loop)
-    saved = _lost(facts, one).scaled(loop.avoidable_ratio)
     passes = round(loop.repeats / max(loop.runs, 1))
     return Finding(
         why=f"The model runs {count(passes, 'time')} for one backward pass{named(line)}, each time with a loss of its own, as for "
         f"samples one by one: {what(facts, loop)}.",
-        saving=with_kernels(
-            facts,
-            Saving(
-                claims=saved.claims,
-                kernel_ns=saved.op_ns,
-                basis="what the turns cost beside their products, less one turn; where their ops are long, only the time between "
-                "ops",
-            ),
-            loop.spans,
-            loop.avoidable_ratio,
-        ),
+        saving=saving_of_turns(facts, one),
         fix=(_BATCH, *((_PACKED,) if one.recurrent else (_ORDER,))),
         verify="Record again: one pass through the model an update; the same loss, but for batch normalisation and dropout.",
         steps_seen=loop.steps_seen,
@@ -62,17 +50,6 @@ def samples_finding(facts: Facts, one: SampleLoop) -> Finding:
         caveats=_caveats(one),
         title="Model called sample by sample",
         references=_ON_PACKING if one.recurrent else _ON_BATCHES,
-    )
-
-
-def _lost(facts: Facts, one: SampleLoop) -> HostLoss:
-    """Without the products, of which a batch has as many to compute; without any op where each computes for long."""
-    return host_loss(
-        facts.device,
-        facts.time.device_waits,
-        facts.time.waterfall,
-        one.loop.spans - one.products if facts.device.main is None else one.loop.spans,
-        dispatch_bound=one.usual_op_ns < DISPATCH_BOUND_OP_NS,
     )
 
 

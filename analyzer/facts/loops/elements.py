@@ -67,14 +67,17 @@ def element_loops(trace: Trace, tree: HostTree, loops: Sequence[Loop], trained: 
         loops: All loops.
         trained: How many tensors receive a gradient in one backward pass; 0 where that does not show.
     """
-    found = []
-    for loop in loops:
-        shaped = _takes_element(trace, loop) if _is_chain(loop) and _shares_weights(loop, trained) else False
-        if _is_chain(loop) and _shares_weights(loop, trained) and shaped is not False:
-            products = _computing(trace) & loop.spans
-            usual = usual_leaf_ns(tree, loop.forward)
-            found.append(ElementLoop(loop, shaped is True, _NORMALISES in loop.unit, products, usual))
-    return tuple(found)
+    chains = [
+        (loop, _takes_element(trace, loop)) for loop in loops if _is_chain(loop) and _shares_weights(loop, trained)
+    ]
+    found = [(loop, shaped is True) for loop, shaped in chains if shaped is not False]
+    if not found:
+        return ()
+    computing = _computing(trace)
+    return tuple(
+        ElementLoop(loop, shaped, _NORMALISES in loop.unit, computing & loop.spans, usual_leaf_ns(tree, loop.forward))
+        for loop, shaped in found
+    )
 
 
 def _computing(trace: Trace) -> IntervalSet:
