@@ -45,6 +45,9 @@ def rows_written(trace: Trace, host: HostFacts, steps: Steps, shapes: AbstractSe
         steps: The steps; a batch is made in one of them.
         shapes: Shapes of what embeddings look up there.
     """
+    tables = {shape for shape in shapes if len(shape) == 2}
+    if not tables:
+        return RowsWritten()
     ops = trace.ops
     start = ops["start_ns"].to_numpy()
     inside = steps.host_window.contains(start) & (ops["thread"] == host.main_thread).to_numpy()
@@ -61,7 +64,7 @@ def rows_written(trace: Trace, host: HostFacts, steps: Steps, shapes: AbstractSe
         taken, part, copied = (
             tuple(texts[code][0]) if code >= 0 and texts[code] else () for code in codes[place : place + 3].tolist()
         )
-        if taken not in shapes or len(taken) != 2 or part != taken[1:] or len(copied) != 1 or copied[0] > part[0]:
+        if taken not in tables or part != taken[1:] or len(copied) != 1 or copied[0] > part[0]:
             continue
         lengths = [*lengths, copied[0]] if (step, taken) == batch else [copied[0]]
         batch = step, taken
