@@ -46,3 +46,8 @@ def of(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, ...]:
     if trains and not len(facts.input.wait) and not in_update(facts, time) and not checkpoints.taken(facts, time):
         caveats.append("No DataLoader was seen: loading by other means would be part of this.")
     return tuple(caveats)
+
+
+def inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:
+    """Whether so many Python calls a millisecond were recorded in this time that the recording is a good part of it."""
+    return facts.host.calls_begun(time) > limit * time.total_ns / 1e6

@@ -62,7 +62,6 @@ loop over samples, and stays a loop: compile it. Loops inside one op or inside a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from analyzer.facts import Facts
 from analyzer.facts.loops.find import Loop
@@ -70,7 +69,7 @@ from analyzer.finding import Advice, Confidence, Finding, Outcome, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.place import location, named
-from rules.python import read_values
+from rules.python import grouped, read_values
 from rules.python.judging import evidence, line_of, saving_of, what
 from rules.python.measuring import measured_seldom, measures, without_gradient
 from rules.python.pairs import PAIRS, of_pairs
@@ -104,8 +103,8 @@ _ON_NUMBERS = Advice(
     "-for t in reversed(range(n)):\n-    last = rewards[t] + gamma * last\n-    returns[t] = last\n"
     "+rewards = rewards.cpu().numpy()\n+for t in reversed(range(n)):\n+    last = rewards[t] + gamma * last\n"
     "+    returns[t] = last   # an array as well\n+returns = torch.from_numpy(returns)",
-    "Where each turn needs the one before and no gradient goes through it, as of returns and advantages: the loop on arrays of "
-    "NumPy, where an op on a few values takes about a fifth of the time.",
+    "Where each turn needs the one before and nothing is differentiated through it, as returns and advantages: the loop on arrays "
+    "of NumPy, where an op on a few values takes about a fifth of the time.",
 )
 _MAY_DEPEND = (
     "The trace does not tell whether a turn needs the one before it: then the loop stays, and compiling it saves less."
@@ -152,49 +151,9 @@ def _is_loss(loop: Loop) -> bool:
     return loop.phase == "loss" and bool(loop.backward)
 
 
-_GROUPS = Advice(
-    "diff",
-    "-rows = [values[group == i].sum(0) for i in range(n)]\n-y = torch.stack(rows)\n"
-    "+y = values.new_zeros(n, *values.shape[1:]).index_add_(0, group, values)\n"
-    "+# the mean: y / y.new_zeros(n).index_add_(0, group, y.new_ones(len(group))).clamp(min=1)[:, None]",
-    "Where each turn compares and takes what is equal, as `eq` and `index` suggest: all groups in one pass "
-    "(`index_reduce_` for the largest or smallest).",
-)
-
-
-_CLASSES = Advice(
-    "diff",
-    "-loss = 0\n-for c in range(n):\n-    mask = target == c\n-    if mask.any():\n"
-    "-        loss = loss + F.cross_entropy(output[mask], target[mask])\n"
-    '+each = F.cross_entropy(output, target, reduction="none")\n'
-    "+total = each.new_zeros(n).index_add_(0, target, each)\n"
-    "+many = each.new_zeros(n).index_add_(0, target, torch.ones_like(each))\n"
-    "+loss = (total / many.clamp(min=1)).sum()",
-    "Where each turn takes what belongs to one class, as `eq` and `index` suggest: every loss once, then the mean of each class.",
-)
-
-
-_TAKES_ROWS = {"aten::index", "aten::index_select"}
-_REDUCES = {"aten::sum", "aten::mean", "aten::amax", "aten::max"}
-_NEIGHBOURS = Advice(
-    "diff",
-    "-rows = [x[index].sum(0) for index in lists]\n-y = torch.stack(rows)\n"
-    "+flat = torch.cat(lists)                                                   # once, before training\n"
-    "+owner = torch.repeat_interleave(torch.tensor([len(index) for index in lists]))\n"
-    "+y = x.new_zeros(len(lists), *x.shape[1:]).index_add_(0, owner, x[flat])",
-    "Where each turn takes the rows of a list and adds them up, as over the neighbours in a graph: all lists in one pass "
-    "(`index_reduce_` for the mean or the largest).",
-)
-
-
 def _of_samples(loop: Loop) -> bool:
     """Whether each turn takes the loss of one sample, which no other turn needs."""
     return any("cross_entropy" in name or "nll_loss" in name for name in loop.unit + loop.in_some_turns)
-
-
-def _adds_rows_up(unit: tuple[str, ...]) -> bool:
-    """Whether rows are added up as they were taken, with nothing done to them in between."""
-    return any(taken in _TAKES_ROWS and then in _REDUCES for taken, then in pairwise((*unit, unit[0])))
 
 
 _ONE_COPY = Advice(
@@ -231,10 +190,10 @@ def _fix(facts: Facts, loop: Loop) -> tuple[Advice, ...]:
 
 def _at_once(loop: Loop) -> tuple[Advice, ...]:
     names = " ".join(loop.unit)
-    masks = {"aten::eq", "aten::index"} <= {*loop.unit, *loop.in_some_turns}
+    masks = grouped.takes_equal(loop)
     if _of_samples(loop):
         if masks:
-            return (_CLASSES,)
+            return (grouped.CLASSES,)
         return (
             Advice(
                 "diff",
@@ -245,9 +204,9 @@ def _at_once(loop: Loop) -> tuple[Advice, ...]:
             ),
         )
     if masks:
-        return (_GROUPS, _whole_tensor(loop))
-    if _adds_rows_up(loop.unit):
-        return (_NEIGHBOURS, _whole_tensor(loop))
+        return (grouped.GROUPS, _whole_tensor(loop))
+    if grouped.adds_rows_up(loop):
+        return (grouped.NEIGHBOURS, _whole_tensor(loop))
     if reads(loop):
         # What Python decides with a value that it has read is nothing that vmap takes, or that a compiled function holds.
         return read_values.at_once(loop)

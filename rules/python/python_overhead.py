@@ -205,7 +205,7 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
     line = None if top else sampled.sampled_line(facts, ratio)
     before = checkpoints.sentence(facts, time)
     where = sampled.sentence(facts, line) if line is not None else named or between(facts, time)
-    inflated, few = _inflated(facts, time, limits["max_events_per_ms"]), seldom.steps_of(facts, time)
+    inflated, few = caveats.inflated(facts, time, limits["max_events_per_ms"]), seldom.steps_of(facts, time)
     spends = "The step spends" if few is None else "The steps spend"
     who = "The GPU idles" if facts.device.main is not None else spends
     return Finding(
@@ -253,11 +253,6 @@ def _confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:
     if named:
         return Confidence.MEDIUM if inflated else Confidence.HIGH
     return Confidence.LOW if facts.health.launches_without_op >= caveats.WITHOUT_OP_RATIO else Confidence.MEDIUM
-
-
-def _inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:
-    """Whether so many Python calls were recorded in this time that the recording is a good part of it."""
-    return facts.host.calls_begun(time) > limit * time.total_ns / 1e6
 
 
 def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advice | None) -> tuple[Advice, ...]:
