@@ -27,27 +27,28 @@ _SILENT_RATIO = 0.2
 _SILENT_NS = 10_000_000
 
 
-def began_inside(trace: Trace, steps: pd.DataFrame, others: Int64Array) -> str | None:
+def began_inside(ops: Int64Array, steps: pd.DataFrame, others: Int64Array) -> str | None:
     """Why the first step is no whole one, where it has less work than any other; else None.
 
     Args:
-        trace: The trace.
-        steps: The steps, with host_start_ns, host_end_ns and device_events.
+        ops: How many begin in each step, shape (steps,).
+        steps: The steps, with device_events.
         others: Positions of the sound ones after the first, shape (others,), not empty.
     """
-    less = _less_work(trace, steps, 0, others)
+    less = _less_work(ops, steps, 0, others)
     return f"{BEGUN_BEFORE}: {less}" if less else None
 
 
-def ended_inside(trace: Trace, steps: pd.DataFrame, others: Int64Array) -> str | None:
+def ended_inside(trace: Trace, ops: Int64Array, steps: pd.DataFrame, others: Int64Array) -> str | None:
     """Why the last step is no whole one, where it has less work than any other, or is silent at its end; else None.
 
     Args:
         trace: The trace.
+        ops: How many begin in each step, shape (steps,).
         steps: The steps, with host_start_ns, host_end_ns, dur_ns and device_events.
         others: Positions of the sound ones before the last, shape (others,), not empty.
     """
-    less = _less_work(trace, steps, len(steps) - 1, others)
+    less = _less_work(ops, steps, len(steps) - 1, others)
     if less:
         return f"{CUT}, or does less: {less}"
     last = _silent_ns(trace, steps.iloc[-1:])[0]
@@ -60,10 +61,8 @@ def ended_inside(trace: Trace, steps: pd.DataFrame, others: Int64Array) -> str |
     return f"{CUT}, or stands still: nothing is recorded of its last {duration(last)}, of the others' at most {duration(most)}"
 
 
-def _less_work(trace: Trace, steps: pd.DataFrame, position: int, others: Int64Array) -> str | None:
+def _less_work(ops: Int64Array, steps: pd.DataFrame, position: int, others: Int64Array) -> str | None:
     """How much less work of each kind a step has than any of the others; None where it has enough of one."""
-    step = position_of(trace.ops["start_ns"].to_numpy(), *_hosted(steps))
-    ops = np.bincount(step[step >= 0], minlength=len(steps))
     # Fewer of one kind alone are lost events, or another way to do the same.
     kinds = [
         (work, what)
@@ -79,7 +78,7 @@ def _less_work(trace: Trace, steps: pd.DataFrame, position: int, others: Int64Ar
 
 def _silent_ns(trace: Trace, steps: pd.DataFrame) -> Int64Array:
     """For how long at the end of each step no event goes on that began in it, shape (steps,)."""
-    begin, end = _hosted(steps)
+    begin, end = steps["host_start_ns"].to_numpy(), steps["host_end_ns"].to_numpy()
     until = begin.copy()
     ranges = trace.annotations
     for part in (trace.ops, trace.runtime, trace.kernels, trace.copies, trace.collectives, trace.python, ranges):
@@ -92,8 +91,3 @@ def _silent_ns(trace: Trace, steps: pd.DataFrame) -> Int64Array:
         np.maximum.at(until, step[inside], until_ns[inside])
     silent_ns: Int64Array = np.maximum(end - until, 0)
     return silent_ns
-
-
-def _hosted(steps: pd.DataFrame) -> tuple[Int64Array, Int64Array]:
-    """Starts and ends of steps on the host."""
-    return steps["host_start_ns"].to_numpy(), steps["host_end_ns"].to_numpy()

@@ -13,7 +13,7 @@ import pandas as pd
 
 from analyzer.facts.device.launches import calls_of, launches_with_work
 from analyzer.facts.device.replays import graph_replays
-from analyzer.facts.steps.index import position_of
+from analyzer.facts.steps.index import counts, position_of
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.grouping import chosen
 from analyzer.spans.labels import codes_of, is_any, matching
@@ -89,10 +89,10 @@ def another_loop(trace: Trace, host_start: Int64Array, host_end: Int64Array) -> 
     if not long.any():
         return {}
     ranges = trace.annotations
-    batches = _in_steps(ranges[is_any(ranges["kind"], "loader")], host_start, host_end)
+    batches = counts(ranges["start_ns"].to_numpy()[is_any(ranges["kind"], "loader")], host_start, host_end)
     usual = float(np.median(batches))
     drawn = long & (batches >= _BATCHES_TIMES * usual) & (batches >= usual + _BATCHES_TIMES)
-    ops = _in_steps(trace.ops, host_start, host_end)
+    ops = counts(trace.ops["start_ns"].to_numpy(), host_start, host_end)
     passes = long & _trains_nothing(trace, ops, host_start, host_end)
     other = drawn | passes
     if other.sum() > _SELDOM_RATIO * len(host_start):
@@ -116,23 +116,16 @@ def _trains_nothing(
         host_end: End of each step on the host, shape (n,).
     """
     node = matching(trace.ops["name"], lambda name: name.startswith(_NODE))
-    nodes = _in_steps(trace.ops[node], host_start, host_end)
+    nodes = counts(trace.ops["start_ns"].to_numpy()[node], host_start, host_end)
     usual = float(np.median(ops))
     more = (ops >= _OPS_TIMES * usual) & (ops >= usual + _MIN_MORE_OPS)
     return more & (nodes <= _SAME_BACKWARD_TIMES * np.median(nodes)) & bool(np.median(nodes))
 
 
-def _in_steps(events: pd.DataFrame, host_start: Int64Array, host_end: Int64Array) -> Int64Array:
-    """How many events begin in each step, shape (n,)."""
-    step = position_of(events["start_ns"].to_numpy(), host_start, host_end)
-    return np.bincount(step[step >= 0], minlength=len(host_start))
-
-
 def _lost(trace: Trace, launched: pd.DataFrame, host_start: Int64Array, host_end: Int64Array) -> dict[int, str]:
     start, known = launches_with_work(trace, launched)
-    step = position_of(start, host_start, host_end)
-    total = np.bincount(step[step >= 0], minlength=len(host_start))
-    lost = np.bincount(step[(step >= 0) & ~known], minlength=len(host_start))
+    total = counts(start, host_start, host_end)
+    lost = counts(start[~known], host_start, host_end)
     ratio = lost / np.maximum(total, 1)
     enough = total >= _MIN_LAUNCHES
     if not (enough & (ratio < _SOUND_RATIO)).any():

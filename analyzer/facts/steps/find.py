@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.steps.device_extent import device_extent
-from analyzer.facts.steps.index import position_of, slices
+from analyzer.facts.steps.index import counts, position_of, slices
 from analyzer.facts.steps.inferred import infer_steps
 from analyzer.facts.steps.left_out import OUTSIDE, left_out
 from analyzer.facts.steps.pre_window_work import backlog_end_ns, busy_until
@@ -254,7 +254,7 @@ def _step_frame(
         "dur_ns": end - start,
         "host_start_ns": host_start,
         "host_end_ns": host_end,
-        "device_events": _events_per_step(host_start, host_end, launches["launch_start_ns"].to_numpy()),
+        "device_events": counts(launches["launch_start_ns"].to_numpy(), host_start, host_end),
     }
     reasons = left_out(trace, FixedFrame(columns, copy=False), launches, selected)
     used = ~present(reasons)
@@ -288,8 +288,3 @@ def _whole_frame(trace: Trace, recorded: IntervalSet) -> pd.DataFrame:
             "used": [True],
         }
     )
-
-
-def _events_per_step(host_start: Int64Array, host_end: Int64Array, at: Int64Array) -> Int64Array:
-    first, beyond = slices(np.sort(at, kind="stable"), host_start, host_end)
-    return beyond - first

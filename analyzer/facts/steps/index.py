@@ -24,6 +24,18 @@ def position_of(at_ns: Int64Array, start_ns: Int64Array, end_ns: Int64Array) -> 
     return np.where((step >= 0) & (at_ns < end_ns[step]), step, -1)
 
 
+def counts(at_ns: Int64Array, start_ns: Int64Array, end_ns: Int64Array) -> Int64Array:
+    """How many moments lie in each step, shape (steps,).
+
+    Args:
+        at_ns: Moments, in any order.
+        start_ns: Start of each step, sorted.
+        end_ns: End of each step; none ends after the next one starts.
+    """
+    step = position_of(at_ns, start_ns, end_ns)
+    return np.bincount(step[step >= 0], minlength=len(start_ns))
+
+
 def slices(at_ns: Int64Array, start_ns: Int64Array, end_ns: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Where in sorted moments those of each step begin, and where they end; shape (steps,) both.
 

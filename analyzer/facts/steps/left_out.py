@@ -9,6 +9,7 @@ from analyzer.facts.recording.said_passes import said_passes
 from analyzer.facts.steps.ends import CUT, began_inside, ended_inside
 from analyzer.facts.steps.evaluations import evaluations
 from analyzer.facts.steps.faults import faults
+from analyzer.facts.steps.index import counts
 from analyzer.facts.steps.start_up import start_up_ns
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import distinct_texts, matching
@@ -56,12 +57,13 @@ def left_out(
         reasons[index] = f"{CUT}: {events[index]} device events against {events[index - 1]} in the step before"
     for index, fault in (*faults(trace, launches, start, end).items(), *evaluations(trace, start, end).items()):
         reasons[index] = reasons[index] or fault
+    ops = counts(trace.ops["start_ns"].to_numpy(), start, end)
     sound = np.array([index for index in range(1, count) if reasons[index] is None], dtype=np.int64)
     if reasons[0] is None and len(sound):
-        reasons[0] = began_inside(trace, frame, sound) or _warms_up(trace, frame, sound)
+        reasons[0] = began_inside(ops, frame, sound) or _warms_up(trace, frame, sound)
     before = np.array([index for index in range(count - 1) if reasons[index] is None], dtype=np.int64)
     if reasons[-1] is None and len(before):
-        reasons[-1] = ended_inside(trace, frame, before)
+        reasons[-1] = ended_inside(trace, ops, frame, before)
     if selected is not None:
         for index, number in enumerate(frame["number"].tolist()):
             inside = selected[0] <= number <= selected[1]
