@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from analyzer.cli.streams.progress import ProgressLine
 from traces.one_heap import share_one_heap
+from traces.threadless_numpy import import_numpy
 from traces.uncollected import uncollected
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ def decoding(
     # On the screen threads compute side by side.
     if not on_screen:
         share_one_heap()
+        # Before other processes are made: it is then in each of them. A screen that is to be drawn first waits for nothing.
+        import_numpy()
     with decoding_ahead(path, strict=strict, spared_cores=int(on_screen), cached=cached) as now:
         yield now
 
