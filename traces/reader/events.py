@@ -26,6 +26,9 @@ _ARGUMENT_NAMES = {
     "bandwidth": "memory bandwidth (GB/s)",
     "blocks_per_sm": "blocks per SM",
     "warps_per_sm": "warps per SM",
+    # Of a launch that roctracer recorded.
+    "grid_legacy": "grid dim",
+    "block_legacy": "block dim",
     "occupancy": "est. achieved occupancy %",
     "residency": "occupancy",
     "awaited": "wait_on_cuda_event_record_corr_id",
@@ -95,6 +98,8 @@ class Args(msgspec.Struct, gc=False, rename=_ARGUMENT_NAMES):
     warps_per_sm: Number = None
     grid: msgspec.Raw = ABSENT
     block: msgspec.Raw = ABSENT
+    grid_legacy: msgspec.Raw = ABSENT
+    block_legacy: msgspec.Raw = ABSENT
     occupancy: Number = None
     residency: msgspec.Raw = ABSENT
     awaited: Id = None

@@ -29,6 +29,7 @@ from traces.reader.frames.exchanges import settled
 from traces.reader.frames.nested_calls import single_calls
 from traces.reader.frames.old_ranges import split_ranges
 from traces.reader.frames.optimizer_closure import updates_only
+from traces.reader.frames.own_ids import with_correlations
 from traces.reader.input.source import Source
 from traces.reader.mend.places import offsets
 from traces.reader.mend.repairs import Repairs
@@ -114,6 +115,7 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
     whole_until = whole_until_ns(columns, builder.tables) if cut else None
     marks = builder.tables.events_by_start(Kind.STEP) if cut else {}
     frames = builder.frames()
+    frames |= with_correlations(frames)
     frames["runtime"] = single_calls(frames["runtime"], [frames["kernels"], frames["copies"]])
     # `Operator` became `cpu_op` in 1.13 (rules.md section 3).
     old = "Operator" in columns.seen_categories

@@ -1,7 +1,8 @@
 """Device work joined with the call that launched it.
 
 Joined on `correlation`, never on flow events (missing for LaunchKernelExC before kineto PR 788) nor on `External id` (equal to the
-correlation in torch 1.13-2.2). One graph launch has many kernels: they share its call.
+correlation in torch 1.13-2.2; where it stands in place of one, reading has taken it for that). One graph launch has many kernels:
+they share its call.
 """
 
 from __future__ import annotations

@@ -120,7 +120,10 @@ def _collective(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArra
 
 def _runtime(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
     args = _args(events)
-    return _external(args) | _ids(correlation=[a.correlation for a in args]) | _extent(tables, args)
+    part = _external(args) | _ids(correlation=[a.correlation for a in args])
+    grids = [a.grid if a.grid is not ABSENT else a.grid_legacy for a in args]
+    blocks = [a.block if a.block is not ABSENT else a.block_legacy for a in args]
+    return part | {"grid": _json(tables, grids), "block": _json(tables, blocks)}
 
 
 def _kernel(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:

@@ -34,7 +34,9 @@ _OF_DEVICE = ("external_id", "device", "stream", "correlation", "external_id_leg
 _ASKED: dict[Kind, tuple[str, ...]] = {
     Kind.OP: _OF_OP,
     Kind.ANNOTATION: _OF_OP,
-    Kind.RUNTIME: ("external_id", "correlation", "external_id_legacy", "grid", "block"),
+    Kind.RUNTIME: (
+        "external_id", "correlation", "external_id_legacy", "grid", "block", "grid_legacy", "block_legacy",
+    ),
     Kind.KERNEL: (
         *_OF_DEVICE, "blocks_per_sm", "warps_per_sm", "grid", "block", "occupancy", "residency", *_OF_COLLECTIVE,
     ),
