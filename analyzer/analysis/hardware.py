@@ -6,7 +6,7 @@ from typing import Literal
 
 from analyzer.analysis.base import Document
 
-PeakSource = Literal["datasheet", "calibrated", "unknown"]
+PeakSource = Literal["datasheet", "kernel-names", "calibrated", "unknown"]
 Side = Literal["compute", "memory"]
 
 
@@ -14,8 +14,8 @@ class Peaks(Document, frozen=True, kw_only=True):
     """What the device can do at most, for dense matrices.
 
     Args:
-        name: The device as the trace names it; empty where it does not.
-        source: Where the figures are from.
+        name: The device as the trace names it, or those that its kernels were built for; empty where neither is told.
+        source: Where the figures are from; `kernel-names`, of the fastest device that the kernels were built for.
         document: The document they were read in; None where there is none.
         words: How it states them.
         flops_per_s: By number format (fp64, fp32, tf32, fp16, bf16, fp8).

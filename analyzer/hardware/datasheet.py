@@ -38,6 +38,7 @@ class Peak(msgspec.Struct, frozen=True):
         bytes_per_s: Of its memory.
         document: Where it was read.
         words: The document's words.
+        target: What kernels are built for that run on no other design (`gfx942`); empty where their names do not tell.
     """
 
     pattern: str
@@ -48,3 +49,4 @@ class Peak(msgspec.Struct, frozen=True):
     bytes_per_s: float
     document: str
     words: str
+    target: str = ""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from analyzer.analysis import hardware as doc
 from analyzer.facts import Facts
 from analyzer.facts.recording.calibration import calibration
-from analyzer.hardware.datasheet import Limits
+from analyzer.hardware.built_for import built_for
+from analyzer.hardware.datasheet import Limits, Peak
 from analyzer.hardware.peaks import limits_of, peak_of
 
 
 def device_peaks(facts: Facts) -> tuple[doc.Peaks, Limits | None]:
-    """What is known of the device: its maker's figures, else what was measured here."""
+    """What is known of the device: its maker's figures, else what was measured here, else those of what kernels were built for."""
     device = _device(facts)
     name, row, measured = str(device.get("name", "")), peak_of(device), calibration(facts.trace.meta)
     if row is not None:
@@ -22,7 +26,40 @@ def device_peaks(facts: Facts) -> tuple[doc.Peaks, Limits | None]:
         threads = f"CPU, {measured.threads} threads" if measured.threads != 1 else "CPU, 1 thread"
         words = "square products and a copy, best of repeats, by advisor collect --calibrate"
         return _told(name or threads, "calibrated", limits, None, words), limits
+    if rows := _named_by_kernels(facts):
+        limits = _best_of(rows)
+        names = " or ".join(re.sub(r"\(.*\)\?", "", one.pattern) for one in rows)
+        return _told(f"{names} ({rows[0].target})", "kernel-names", limits, rows[0].document, rows[0].words), limits
     return _told(name, "unknown", None, None, None), None
+
+
+def multiprocessors_of(facts: Facts) -> int | None:
+    """Of the device that stands for the trace; None where neither it nor what its kernels were built for says, or there is none."""
+    main = facts.device.main
+    if main is None:
+        return None
+    listed = facts.trace.meta.devices
+    stated = {one.get("numSms") for one in listed if one.get("id") == main.device}
+    if not listed:
+        stated = {one.multiprocessors for one in _named_by_kernels(facts)}
+    only = stated.pop() if len(stated) == 1 else None
+    return only if isinstance(only, int) and only > 0 else None
+
+
+def _named_by_kernels(facts: Facts) -> tuple[Peak, ...]:
+    """What the kernels of a trace that describes no device were built for."""
+    if facts.device.main is None or facts.trace.meta.devices:
+        return ()
+    return built_for(facts.trace.kernels["name"].cat.categories)
+
+
+def _best_of(rows: Sequence[Peak]) -> Limits:
+    """The best figures of several devices: what is lost against them is an upper bound for each."""
+    formats = set.intersection(*(set(one.flops_per_s) for one in rows))
+    return Limits(
+        flops_per_s={kind: max(one.flops_per_s[kind] for one in rows) for kind in sorted(formats)},
+        bytes_per_s=max(one.bytes_per_s for one in rows),
+    )
 
 
 def _told(

@@ -9,7 +9,7 @@ import msgspec
 from analyzer.facts import Facts
 from analyzer.hardware.call import Call, Shape, UnknownWorkError, Work, decode_call
 from analyzer.hardware.datasheet import Limits
-from analyzer.hardware.limits import device_peaks
+from analyzer.hardware.limits import device_peaks, multiprocessors_of
 from analyzer.hardware.operators import Operator, operators
 from analyzer.hardware.roofline import Place, first_type, place
 from analyzer.hardware.work import PRODUCTS
@@ -79,7 +79,7 @@ def shortfalls(facts: Facts) -> tuple[Shortfall, ...]:
 
 def _shortfalls(facts: Facts) -> tuple[Shortfall, ...]:
     limits = device_peaks(facts)[1]
-    processors = _multiprocessors(facts)
+    processors = multiprocessors_of(facts)
     found = []
     for number, one in enumerate(operators(facts).rows):
         at = place(one, limits)
@@ -94,15 +94,6 @@ def _whole_ratio(operator: Operator, at: Place, limits: Limits | None) -> float:
     if isinstance(operator.work, Work) and limits is not None and at.format is not None:
         least_ns = max(least_ns, limits.products_ns(operator.calls * operator.work.flops, at.format))
     return least_ns / max(operator.device_ns, 1)
-
-
-def _multiprocessors(facts: Facts) -> int | None:
-    """Of the device that stands for the trace; None where it does not say, or where there is none."""
-    main = facts.device.main
-    stated = [
-        one.get("numSms") for one in facts.trace.meta.devices if main is not None and one.get("id") == main.device
-    ]
-    return stated[0] if stated and isinstance(stated[0], int) and stated[0] > 0 else None
 
 
 def reasons(operator: Operator, multiprocessors: int | None) -> tuple[str, ...]:

@@ -188,7 +188,11 @@ def _compared(found: Hardware) -> str:
     best = [f"{rate(value, 'FLOP')} {kind}" for kind, value in sorted_peaks if kind in used]
     memory = [f"{rate(peaks.bytes_per_s, 'B')} of memory"] if peaks.bytes_per_s else []
     source = "measured here" if peaks.source == "calibrated" else "as its maker states, dense"
-    return f"Against the peaks of {name}, {source}: {', '.join(best + memory)}."
+    unnamed = "The trace does not name its device; its kernels say what they were built for. "
+    return (
+        f"{unnamed if peaks.source == 'kernel-names' else ''}"
+        f"Against the peaks of {name}, {source}: {', '.join(best + memory)}."
+    )
 
 
 def left_out(analysis: Analysis, drawn: int) -> str:

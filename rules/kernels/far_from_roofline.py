@@ -10,7 +10,8 @@ The units that multiply wait, for memory or for one another, or multiply padding
 
 ## How it is measured
 Operations and bytes by recorded shapes and types, as `torch.utils.flop_counter` counts them; the least time is the longer of both
-at the peaks of the device (the maker's dense figures, else what `--calibrate` of `advisor collect` measured). Measured as
+at the peaks of the device (the maker's dense figures, else what `--calibrate` of `advisor collect` measured; where the trace
+describes no device, those of the fastest one that its kernels, by their names, were built for: `_ISA942_`). Measured as
 `sum(time above the least time) / |step|` over operators that reach less than `max_peak_ratio`.
 
 ## Example
@@ -60,7 +61,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Column, Confidence, Figure, Finding, Outcome, Saving, Table, cannot_tell, clear
+from analyzer.finding import (
+    Advice,
+    Column,
+    Confidence,
+    Figure,
+    Finding,
+    Outcome,
+    Saving,
+    Severity,
+    Table,
+    cannot_tell,
+    clear,
+)
+from analyzer.hardware.limits import device_peaks
 from analyzer.hardware.operators import operators
 from analyzer.hardware.shortfall import Shortfall, shortfalls
 from analyzer.page.words.shapes import shapes
@@ -125,9 +139,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         fix=_fix(facts, far),
         verify="Record again with `--shapes` and compare the operators' share of the peak.",
         steps_seen=_steps(facts, far),
-        confidence=Confidence.MEDIUM if told >= above / 2 else Confidence.LOW,
+        confidence=Confidence.MEDIUM if told >= above / 2 and _is_named(facts) else Confidence.LOW,
         evidence=(_table(facts, far),),
-        caveats=("Peaks are those at full clock; kernels beside others take longer than alone.",),
+        severity_cap=Severity.HIGH if _is_named(facts) else Severity.LOW,
+        caveats=(
+            "Peaks are those at full clock; kernels beside others take longer than alone.",
+            *(() if _is_named(facts) else (_UNNAMED,)),
+        ),
     )
 
 
@@ -156,6 +174,11 @@ def _unstated(facts: Facts, saving: Saving) -> str:
         " No saving is stated: with the work of each call as it is, nothing tells that it gets faster, and several calls made one "
         "save what lies between them, too, so that this time is no bound."
     )
+
+
+def _is_named(facts: Facts) -> bool:
+    """Whether whose peaks these are is more than what kernels were built for."""
+    return device_peaks(facts)[0].source != "kernel-names"
 
 
 def _steps(facts: Facts, far: Sequence[Shortfall]) -> int:
@@ -204,6 +227,10 @@ _FIXES = {
     "each group": "Depthwise convolutions are limited by memory: keep `channels_last`, or trade them for grouped ones.",
     "less than 10 us": "Fuse or batch calls this short: `torch.compile(model)`, or one product in place of several.",
 }
+_UNNAMED = (
+    "The trace does not name its device: it is taken for the fastest one that its kernels were built for. A smaller one of the "
+    "same design (fewer compute units) is nearer to its own peak."
+)
 _NO_REASON = "The shapes do not tell why: look at the longest of these kernels with the maker's profiler (Nsight Compute, rocprof)."
 _NO_REASON_ON_HOST = (
     "The shapes do not tell why: look at the longest of these ops with `perf`, or with the profiler of the processor's maker "

@@ -13,8 +13,8 @@ Share of the used steps in which a kernel other than a collective runs; share of
 share of these on tensor cores in 16 bits or fewer, by kernel names and recorded input types (TF32 takes
 twice as long); runs of pointwise kernels that no compiler fused. Where shapes were recorded and the device's peaks are known,
 the time that its products take beyond their rooflines is what is left, and where that is most of it the rule is quiet, as it is
-where a library computes with kernels of last resort (`naive_conv_*` of MIOpen). Occupancy
-and memory bandwidth are not in a trace.
+where a library computes with kernels of last resort (`naive_conv_*` of MIOpen). Where shapes were recorded and the peaks are not
+known, the rule cannot tell: a rate alone says nothing. Occupancy and memory bandwidth are not in a trace.
 
 ## Example
 Slow (more work than needed):
@@ -79,9 +79,13 @@ from analyzer.finding import (
     clear,
     not_applicable,
 )
+from analyzer.hardware.call import Work
+from analyzer.hardware.limits import device_peaks
+from analyzer.hardware.operators import operators
 from analyzer.hardware.shortfall import shortfalls
+from analyzer.hardware.work import PRODUCTS
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import duration, share
+from analyzer.units import duration, rate, share
 from rules.changes import accumulate_gradients, memory_limits_the_batch
 from traces.trace import Capability
 
@@ -207,6 +211,11 @@ def _left_to_software(facts: Facts, limits: Limits, measured: _Measured) -> Outc
             "kernel for these sizes, number format and layout; another one of these, "
             "or its search (torch.backends.cudnn.benchmark = True), may find one"
         )
+    reached = _unjudged_rate(facts, measured)
+    if reached is not None:
+        return cannot_tell(
+            f"the products reach {rate(reached, 'FLOP')}, and what this device can do at most is not known"
+        )
     above = _above_ns(facts)
     if above > _MOST * measured.computing_ns:
         return clear(
@@ -214,6 +223,21 @@ def _left_to_software(facts: Facts, limits: Limits, measured: _Measured) -> Outc
             f"{facts.steps.a_unit} longer than on their rooflines"
         )
     return None
+
+
+def _unjudged_rate(facts: Facts, measured: _Measured) -> float | None:
+    """Mean FLOP/s of the products where shapes tell that of most, and no peak tells whether it is much; else None."""
+    if device_peaks(facts)[1] is not None or Capability.SHAPES not in facts.trace.capabilities:
+        return None
+    known = [
+        (one.device_ns, one.calls * one.work.needed)
+        for one in operators(facts).rows
+        if one.op in PRODUCTS and isinstance(one.work, Work) and one.work.flops
+    ]
+    spent = sum(ns for ns, _ in known)
+    if spent <= _MOST * measured.matrix_ratio * measured.computing_ns:
+        return None
+    return sum(flops for _, flops in known) / spent * 1e9
 
 
 def _beside(matrix: float) -> str:

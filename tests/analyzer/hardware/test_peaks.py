@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from analyzer.hardware.built_for import built_for
 from analyzer.hardware.peaks import PEAKS, peak_of
 
 V100 = {
@@ -134,3 +135,19 @@ def test_a_card_without_tensor_cores_for_a_format_has_no_peak_for_it() -> None:
     peak = peak_of(card)
     assert peak is not None
     assert sorted(peak.flops_per_s) == ["fp16", "fp32"]
+
+
+@pytest.mark.parametrize(
+    ("names", "devices"),
+    [
+        (["Cijk_Ailk_Bljk_BBS_BH_GLS0_ISA942_IU1_K1", "Cijk_B_PostGSU2"], {"MI300X", "MI325X"}),
+        (["miopenSp3AsmConv_v30_3_1_gfx90a_fp16"], {"MI250X", "MI210"}),
+        (["Cijk_ISA90a_IU1"], {"MI250X", "MI210"}),
+        (["k_gfx950"], {"MI355X"}),
+        (["Cijk_ISA942_IU1", "k_gfx90a"], set()),
+        (["sm80_xmma_gemm", "Cijk_B_PostGSU2", "k_gfx1100", "gfx9421"], set()),
+        ([], set()),
+    ],
+)
+def test_kernels_name_the_design_that_they_run_on(names: list[str], devices: set[str]) -> None:
+    assert {re.split(r"[ (]", one.pattern)[2] for one in built_for(names)} == devices

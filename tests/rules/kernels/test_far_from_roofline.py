@@ -209,3 +209,27 @@ def test_causal_attention_is_far_only_where_it_would_be_with_what_its_mask_leave
     assert found.state is state
     if reached:
         assert reached in judged(RULE, builder).finding.why
+
+
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [
+        ("Cijk_Ailk_Bljk_BBS_BH_MT256x128x64_GSU2_ISA942_IU1", State.FIRED),
+        ("Cijk_Ailk_Bljk_BBS_BH_MT256x128x64_GSU2_IU1", State.CANNOT_TELL),
+    ],
+)
+def test_kernels_say_what_they_were_built_for_where_the_trace_does_not(name: str, state: State) -> None:
+    """Eight tiles for what has 304 compute units, or nobody knows how many."""
+    builder = TraceBuilder(device="rocm")
+    builder.top["deviceProperties"] = []
+    for number in range(3):
+        at = number * 2_000
+        builder.step(number, at, 2_000)
+        layer(builder, at + 10, sizes=(256, 131_072, 512), dur=1_084, name=name)
+    found = run(RULE, builder)
+    assert found.state is state
+    if state is State.FIRED:
+        told = judged(RULE, builder)
+        assert "8 tiles of 128 x 128 for 304 multiprocessors" in told.finding.why
+        assert told.finding.confidence is Confidence.LOW
+        assert any("does not name its device" in one for one in told.finding.caveats)
