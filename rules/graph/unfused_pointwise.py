@@ -38,7 +38,8 @@ busy; nothing where the run is launch-bound, although fewer launches help there 
 
 ## When it is wrong
 Inputs whose shape changes all the time make the compiler run again and again (GR003). Code with many graph breaks gains little
-(GR002).
+(GR002). Where nothing tells steps apart and one and the same kernel is all that the device runs, a single op may be measured again
+and again: the rule cannot tell.
 
 ## Thresholds
 - `min_busy_ratio`: share of the device's busy time from which the rule fires.
@@ -53,6 +54,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
+from analyzer.facts.kernels.find import Kernels
 from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
@@ -62,6 +64,8 @@ from traces.trace import Capability
 
 # What fusing a chain usually leaves of its time (rules.md GR001); of a long one it leaves less.
 _GAIN_RATIO = 0.5
+# What a single op that is measured leaves to anything else.
+_ALONE_RATIO = 0.95
 _LABELS = {
     "elementwise": "elementwise",
     "norm": "normalisation",
@@ -118,6 +122,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             "all that this torch has, mostly leaves as it is"
         )
         return
+    if facts.steps.source == "whole-trace" and _one_kernel(kernels):
+        yield cannot_tell(
+            "one and the same kernel is all that the device runs, and nothing tells steps apart: an op that is measured again and "
+            "again makes no chain"
+        )
+        return
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time is pointwise kernels; runs of them"
         + (" over the same data" if found.shapes_known else "")
@@ -147,6 +157,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 _NOTE = "Compiles in the first steps: keep those out of the recording. Sizes that change: dynamic=True."
+
+
+def _one_kernel(kernels: Kernels) -> bool:
+    """Whether hardly anything runs but one kernel, as where a single op is measured; a model has others beside it."""
+    spent = kernels.frame.groupby("name", observed=True)["dur_ns"].sum()
+    return bool(spent.max() >= _ALONE_RATIO * spent.sum())
 
 
 def _bars(facts: Facts) -> Bars:

@@ -195,3 +195,15 @@ def test_a_variable_that_keeps_torch_from_compiling_is_told(value: str, told: bo
     builder.top["advisor"] = {"environment": {"TORCHDYNAMO_DISABLE": value}}
     (fix,) = judged(RULE, builder).finding.fix
     assert ("nothing is compiled" in (fix.note or "")) is told
+
+
+@pytest.mark.parametrize(("other", "state"), [(0, State.CANNOT_TELL), (10_000, State.FIRED)])
+def test_one_kernel_again_and_again_may_be_a_measurement_of_it(other: float, state: State) -> None:
+    """Ten calls of one op in a row, alone or beside a product."""
+    builder = TraceBuilder()
+    for index in range(10):
+        builder.op("aten::add", index * 100, 50, **{"Input Dims": [[8192, 8192]] * 2, "Input type": ["float"] * 2})
+        builder.launch(index * 100 + 5, kernel_start=2_000 + index * 4_000, kernel_dur=4_000, name=POINTWISE, op=None)
+    if other:
+        builder.launch(1_100, kernel_start=42_000, kernel_dur=other, name=GEMM, op="aten::mm")
+    assert run(RULE, builder).state is state
