@@ -21,16 +21,16 @@ Every problem of a file is reported at once, each with its key and the nearest v
 from __future__ import annotations
 
 import datetime
-import difflib
-import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from analyzer.config.limit import KNOWN, Limit, limit_of
+from analyzer.config.nearest import KEYS, PROJECT_FILE, misspelt, nearest_word
+from analyzer.config.nearest import find_config as find_config
 from traces.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-OWN_FILE = "advisor.toml"
-PROJECT_FILE = "pyproject.toml"
 # A notation's error may quote the file.
 _MOST_CHARACTERS = 300
 # Who has more has another file in its place.
@@ -50,7 +48,6 @@ _MOST_MISTAKES = 20
 # Of every unit; so many nanoseconds are three centuries.
 _MOST_LIMIT = 2**63
 _SEVERITIES = ("high", "medium", "low")
-_KEYS = ("select", "ignore", "fail-on", "gate", "rule-seconds", "rules", "accept")
 _ACCEPT_KEYS = ("id", "reason", "until")
 
 
@@ -96,30 +93,6 @@ class Config(msgspec.Struct, frozen=True):
     rule_seconds: float | None = None
 
 
-def find_config(start: Path) -> Path | None:
-    """The nearest advisor.toml, or pyproject.toml with a table `tool.advisor`, in `start` or above it.
-
-    Raises:
-        UsageError: An advisor.toml leads nowhere, or is no file: without it gates might be green that are none.
-    """
-    for folder in (start, *start.parents):
-        own = folder / OWN_FILE
-        if own.is_file():
-            return own
-        if os.path.lexists(own):
-            raise UsageError(
-                "the configuration cannot be read",
-                where=str(own),
-                why="it is a link that leads to no file" if own.is_symlink() else "it is no file",
-                fix="mend it, or go without it with --isolated",
-            )
-        project = folder / PROJECT_FILE
-        # A cheap look before a parse: most projects have no such table.
-        if project.is_file() and b"tool.advisor" in project.read_bytes():
-            return project
-    return None
-
-
 def load_config(path: Path, rules: Sequence[Rule]) -> Config:
     """Reads one file and checks every key and value of it.
 
@@ -145,8 +118,15 @@ def load_config(path: Path, rules: Sequence[Rule]) -> Config:
     prefix = ""
     if path.name == PROJECT_FILE:
         tool = document.get("tool", {})
-        # The table is looked for as text first; a file that has it elsewhere has no such one.
-        table = tool.get("advisor", {}) if isinstance(tool, dict) else {}
+        if not isinstance(tool, dict) or "advisor" not in tool:
+            other = misspelt(document)
+            raise UsageError(
+                f"{path.name} holds no table [tool.advisor]"
+                + (f", but one that nothing reads: [tool.{other}]" if other else ""),
+                where=str(path),
+                fix="write [tool.advisor], or go without the file with --isolated",
+            )
+        table = tool["advisor"]
         prefix = "tool.advisor."
     checker = _Checker(prefix, rules)
     config = checker.config(path, table)
@@ -173,10 +153,10 @@ class _Checker:
         if not isinstance(table, dict):
             self._say("", "is no table")
             return Config(path)
-        self._unknown("", table, _KEYS)
+        self._unknown("", table, KEYS)
         fail_on = table.get("fail-on")
         if fail_on is not None and fail_on not in _SEVERITIES:
-            self._say("fail-on", f"{fail_on!r} is no severity{_nearest(str(fail_on), _SEVERITIES)}")
+            self._say("fail-on", f"{fail_on!r} is no severity{nearest_word(str(fail_on), _SEVERITIES)}")
         return Config(
             path=path,
             select=self._codes("select", table.get("select", [])),
@@ -203,7 +183,7 @@ class _Checker:
             return ()
         for item in value:
             if not item or not any(code.startswith(item) for code in self._rules):
-                self._say(key, f"no rule begins with {item!r}{_nearest(item, self._rules)}")
+                self._say(key, f"no rule begins with {item!r}{nearest_word(item, self._rules)}")
         return tuple(value)
 
     def _gate(self, value: Any) -> tuple[Limit, ...]:
@@ -215,7 +195,7 @@ class _Checker:
         for line, limit in zip(lines, found, strict=True):
             if limit is None:
                 what = line.partition("<=")[0].strip()
-                near = _nearest(what, KNOWN) if what not in KNOWN else "; write it as step_ns<=+3%"
+                near = nearest_word(what, KNOWN) if what not in KNOWN else "; write it as step_ns<=+3%"
                 self._say("gate", f"{line[:60]!r} is no limit{near}")
         return tuple(limit for limit in found if limit is not None)
 
@@ -227,7 +207,7 @@ class _Checker:
         for code, given in value.items():
             rule = self._rules.get(code)
             if rule is None:
-                self._say(f"rules.{code}", f"no such rule{_nearest(code, self._rules)}")
+                self._say(f"rules.{code}", f"no such rule{nearest_word(code, self._rules)}")
             elif not isinstance(given, dict):
                 self._say(f"rules.{code}", "must be a table of thresholds")
             else:
@@ -273,7 +253,7 @@ class _Checker:
     def _unknown(self, prefix: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
         for key in table:
             if key not in known:
-                self._say(prefix + key, f"unknown key{_nearest(key, known)}")
+                self._say(prefix + key, f"unknown key{nearest_word(key, known)}")
 
     def _say(self, key: str, problem: str) -> None:
         self.problems.append(f"{(self._prefix + key).rstrip('.')}: {problem}")
@@ -281,8 +261,3 @@ class _Checker:
 
 def _short(value: Any) -> str:
     return repr(value)[:40]
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f"; did you mean {matches[0]!r}?" if matches else ""

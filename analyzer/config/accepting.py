@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from analyzer.analysis import Analysis
-from analyzer.config import OWN_FILE, PROJECT_FILE, find_config
+from analyzer.config.nearest import OWN_FILE, PROJECT_FILE, find_config
 from traces.errors import UsageError
 from traces.replacing import replacing
 

@@ -120,6 +120,48 @@ def test_the_nearest_file_counts(tmp_path: Path) -> None:
     assert find_config(below) == tmp_path / "a" / "advisor.toml"
 
 
+@pytest.mark.parametrize("name", ["advisr", "adviser", "Advisor", "trace-advisor"])
+def test_a_table_that_is_surely_meant_is_not_passed_over(name: str, tmp_path: Path) -> None:
+    """A gate that stands in it would be green."""
+    path = tmp_path / "pyproject.toml"
+    path.write_text(f'[tool.{name}]\nfail-on = "high"\n')
+    assert find_config(tmp_path) == path
+    with pytest.raises(UsageError, match=rf"no table \[tool\.advisor\], but one that nothing reads: \[tool\.{name}\]"):
+        load_config(path, RULES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[tool.adviser]\nfirst-visit = true\n",
+        '[tool.advice]\nselect = ["a"]\n',
+        "# [tool.advisor] would stand here\n[tool.other]\na = 1\n",
+        "[tool.advis\n",
+    ],
+    ids=["another program's keys", "another name", "a comment", "broken, of another table"],
+)
+def test_the_table_of_another_program_is_passed_over(text: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "pyproject.toml").write_text(text)
+    with_one = tmp_path / "advisor.toml"
+    with_one.write_text("")
+    assert find_config(tmp_path / "a") == with_one
+
+
+@pytest.mark.parametrize("text", ["[tool]\n[ tool . advisor ]\n", '[tool."advisor"]\n', "tool.advisor.select = []\n"])
+def test_the_table_may_be_written_as_the_notation_allows(text: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    assert find_config(tmp_path) == tmp_path / "pyproject.toml"
+    assert load_config(tmp_path / "pyproject.toml", RULES) == Config(path=tmp_path / "pyproject.toml")
+
+
+def test_a_project_named_in_the_call_without_the_table_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.other]\n")
+    with pytest.raises(UsageError, match=r"pyproject\.toml holds no table \[tool\.advisor\]\n"):
+        load_config(tmp_path / "pyproject.toml", RULES)
+
+
 _VALUES = {
     "whole": "3", "broken": "1.5", "truth": "true", "text": '"x"', "empty": '""', "list": "[]", "of numbers": "[1]",
     "of lists": '[["a"]]', "table": "{a = 1}", "of tables": "[{a = 1}]", "day": "2027-01-31", "time": "07:32:00", "none": "nan",
