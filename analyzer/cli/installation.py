@@ -19,14 +19,14 @@ def foreign_package() -> str | None:
         if found is None:
             return (
                 f"the package {name!r} of trace-advisor is missing\n  where: {_HOME}\n"
-                "  fix: install it again: pip install --force-reinstall trace-advisor"
+                "  fix: install it again from where it was installed, with pip install --force-reinstall"
             )
         if found != _HOME / name:
             return (
                 f"another package {name!r} stands before the one of trace-advisor\n  where: {found}\n"
                 f"  why: Python looks there before {_HOME}\n"
                 "  fix: run advisor from another folder or without PYTHONPATH, or install it in an environment of its "
-                "own: uv tool install trace-advisor, or pipx install trace-advisor"
+                "own (uv tool, pipx or a venv)"
             )
     return None
 

@@ -63,7 +63,7 @@ def load_rules() -> tuple[Rule, ...]:
             "no rules are installed",
             where=f"entry points {RULE_GROUP!r}",
             why="the package is on the path without being installed",
-            fix="pip install .",
+            fix="pip install . in its checkout",
         )
     rules = tuple(found[code] for code in sorted(found))
     in_order(rules)

@@ -37,7 +37,7 @@ def missing() -> str | None:
     return (
         None
         if find_spec("hta") is not None
-        else "HolisticTraceAnalysis is not installed: pip install 'trace-advisor[hta]'"
+        else "HolisticTraceAnalysis is not installed: pip install HolisticTraceAnalysis"
     )
 
 

@@ -101,7 +101,7 @@ def _opened(place: str) -> tuple[Any, str]:
     try:
         import fsspec
     except ModuleNotFoundError as error:
-        raise UsageError("fsspec is not installed", where=shown, fix="pip install 'trace-advisor[remote]'") from error
+        raise UsageError("fsspec is not installed", where=shown, fix="pip install fsspec aiohttp") from error
     # Some stores connect here already.
     with _told(place):
         try:

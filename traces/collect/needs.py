@@ -7,7 +7,8 @@ import importlib.util
 from traces.errors import UsageError
 
 RECORDING = ("torch", "torchvision", "PIL")
-_EXTRA = "'trace-advisor[collect]'"
+# By other names than they are imported. Packages are told, not the extra: that is true however advisor itself was installed.
+_DISTRIBUTIONS = {"PIL": "pillow"}
 
 
 def check_installed(what: str, packages: tuple[str, ...] = RECORDING) -> None:
@@ -18,11 +19,11 @@ def check_installed(what: str, packages: tuple[str, ...] = RECORDING) -> None:
         packages: Names as they are imported.
 
     Raises:
-        UsageError: The first that is missing, and how to install it.
+        UsageError: The first that is missing, and how to install all that are.
     """
-    for package in packages:
-        if importlib.util.find_spec(package) is None:
-            raise UsageError(
-                f"{what} needs {package}, which is not installed here",
-                fix=f"pip install {_EXTRA if package in RECORDING else package}",
-            )
+    absent = [package for package in packages if importlib.util.find_spec(package) is None]
+    if absent:
+        raise UsageError(
+            f"{what} needs {absent[0]}, which is not installed here",
+            fix=f"pip install {' '.join(_DISTRIBUTIONS.get(package, package) for package in absent)}",
+        )

@@ -66,9 +66,7 @@ class ClusterEngine:
 
     def _client(self) -> Any:
         if find_spec("distributed") is None:
-            raise UsageError(
-                "dask.distributed is not installed", where=self._shown, fix="pip install 'trace-advisor[cluster]'"
-            )
+            raise UsageError("dask.distributed is not installed", where=self._shown, fix="pip install distributed")
         # Before Dask is imported, which takes longer than a refusal.
         if why := why_unreachable(self._stated(), _PATIENCE_S):
             raise self._unreachable(why)
@@ -121,7 +119,7 @@ class ClusterEngine:
                     f"a worker has advisor {version}, here it is {mine}" if version else "a worker has no advisor",
                     where=worker,
                     why="all must run the same version, or their summaries differ",
-                    fix="install the same version in the workers' environment: pip install trace-advisor",
+                    fix="install advisor in the workers' environment from where it was installed here",
                 )
 
 

@@ -270,14 +270,14 @@ def test_deeper_evidence_is_added_on_request_only(tmp_path: Path) -> None:
 
 def test_without_hta_the_findings_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        bridge, "missing", lambda: "HolisticTraceAnalysis is not installed: pip install 'trace-advisor[hta]'"
+        bridge, "missing", lambda: "HolisticTraceAnalysis is not installed: pip install HolisticTraceAnalysis"
     )
     path = launch_bound().write(tmp_path / "trace.json")
     plain = analyse(path)
     deep = deepen(plain, read(path))
     assert {"ID001", "ID002"} & {finding.rule for finding in plain.findings}
     for before, after in zip(plain.findings, deep.findings, strict=True):
-        said = any("trace-advisor[hta]" in caveat for caveat in after.caveats)
+        said = any("pip install HolisticTraceAnalysis" in caveat for caveat in after.caveats)
         assert said is (before.rule in ("ID001", "ID002", "PY003", "CO001", "CO002"))
 
 

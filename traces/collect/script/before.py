@@ -50,6 +50,6 @@ def _interpreter(config: ScriptConfig) -> str:
     if not config.program and importlib.util.find_spec("torch") is None:
         raise UsageError(
             "torch is not installed beside advisor",
-            fix="name the interpreter of the script's environment with --python, or pip install 'trace-advisor[collect]'",
+            fix="name the interpreter of the script's environment with --python, or pip install torch",
         )
     return sys.executable

@@ -107,5 +107,5 @@ def _protos(name: str) -> Any:
         raise UnreadableTraceError(
             f"{name} is a Perfetto protobuf trace",
             why="the package that knows this format is not installed",
-            fix="pip install 'trace-advisor[perfetto]', or export the trace as .json; https://ui.perfetto.dev shows it as it is",
+            fix="pip install perfetto, or export the trace as .json; https://ui.perfetto.dev shows it as it is",
         ) from error
