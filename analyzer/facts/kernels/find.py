@@ -188,7 +188,7 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def min_compute_major(self) -> int | None:
-        """The oldest NVIDIA generation that could have run these kernels: a lower bound, never the card itself."""
+        """The oldest generation that could have run these kernels: a lower bound, never the card itself."""
         known = self.names["min_compute_major"].dropna()
         return int(known.max()) if len(known) else None
 

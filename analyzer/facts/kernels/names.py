@@ -34,7 +34,7 @@ class KernelName(msgspec.Struct, frozen=True):
             the result.
         tensor_core: Whether tensor or matrix cores do the work; None where the name does not say.
         alignment: Elements that a GEMM's operands are aligned to (CUTLASS `_alignN`), or None.
-        min_compute_major: The oldest NVIDIA generation that can run the kernel, by the one it was built for; or None.
+        min_compute_major: The oldest generation that can run the kernel, by the one it was built for; or None.
     """
 
     family: str
@@ -192,7 +192,8 @@ _GENERATIONS: tuple[tuple[int, Pattern[str]], ...] = tuple(
     for major, pattern in (
         (12, r"[sS][mM]12\d"),
         (10, r"[sS][mM]10\d"),
-        (9, r"[sS][mM]90|wgmma"),
+        # AMD, which counts otherwise, has matrix cores since gfx908.
+        (9, r"[sS][mM]90|wgmma|(?:_ISA|gfx)9(?:08|0a|[45][0-9x])(?![0-9A-Za-z])"),
         (8, r"ampere_|sm8[0-9]|cutlass_8\d_|tf32"),
         (7, r"[Vv]olta_|[Tt]uring_|sm7[05]|cutlass_7\d_"),
     )

@@ -90,9 +90,11 @@ MATRIX = [
     # Tensile: XF32 is AMD's TF32, B8 an 8-bit float, and what adds up the parts of a split product states no formats of its inputs.
     ("Cijk_Alik_Bjlk_S_MX_B_Bias_AS_SAV_UserArgs_MT192x16x64_MI16x16x1_SN", "gemm", "tf32", True, None, None),
     ("Cijk_Alik_Bljk_B8F8BS_BH_Bias_HA_S_SAB_SAV_UserArgs_MT256x256x128_MI16x16x1", "gemm", "fp8", True, None, None),
-    ("Custom_Cijk_Ailk_Bljk_HSS_BH_Bias_AS_SAV_MT64x16x64_MI16x16x1_gfx942", "gemm", "fp16", True, None, None),
+    ("Custom_Cijk_Ailk_Bljk_HSS_BH_Bias_AS_SAV_MT64x16x64_MI16x16x1_gfx942", "gemm", "fp16", True, None, 9),
     ("Cijk_SS_BiasS_HAS_ScaleAlphaVec_PostGSU16_VW4", "gemm", None, None, None, None),
-    ("miopenSp3AsmConv_v30_3_1_gfx94x_fp32_f2x3_stride1", "conv", "fp32", None, None, None),
+    ("miopenSp3AsmConv_v30_3_1_gfx94x_fp32_f2x3_stride1", "conv", "fp32", None, None, 9),
+    ("Cijk_Ailk_Bljk_SB_MT64x64x16_GLS0_ISA942_IU1_K1", "gemm", "fp32", None, None, 9),
+    ("Cijk_Ailk_Bljk_SB_MT64x64x16_GLS0_ISA906_IU1_K1", "gemm", "fp32", None, None, None),
 ]  # fmt: skip
 
 
