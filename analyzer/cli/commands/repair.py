@@ -28,15 +28,16 @@ def command(path: Path, output: Path, no_redact: bool) -> None:
     """Write a repaired copy of a damaged trace.
 
     Reads what is readable of PATH (- is the standard input), in whatever compression and encoding, and writes it as
-    valid JSON that Perfetto and other tools open. Every readable event is kept; as in a report, what looks secret, names of
-    machines and users, and paths outside the project are taken out of it (--no-redact keeps them).
+    valid JSON that Perfetto and other tools open. Every readable event is kept, with the times it states, also those that
+    explain does not believe (a negative duration, say). As in a report, what looks secret, names of machines and users,
+    and paths outside the project are taken out of it (--no-redact keeps them).
     """
     from traces.rewrite.mended import write_mended
 
     with ProgressLine() as progress:
         result = write_mended(path, output, progress, redaction=redaction(no_redact))
     if not result.repairs:
-        click.echo("nothing had to be repaired")
+        click.echo("nothing had to be repaired: the file is valid JSON, and what its events state is kept")
     click.echo(summary(output, result))
 
 

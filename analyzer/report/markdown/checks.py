@@ -67,7 +67,7 @@ def trust(analysis: Analysis) -> str:
     heads += [count(len(repairs), "kind of repair", "kinds of repair")] if repairs else []
     lines = [_bullet(f"{reason.code} {reason.message}" if reason.code else reason.message) for reason in
              reasons[:_MOST_REASONS]]  # fmt: skip
-    lines += [_bullet(f"mended {mended(repair)}") for repair in repairs[:_MOST_REPAIRS]]
+    lines += [_bullet(f"while reading: {mended(repair)}") for repair in repairs[:_MOST_REPAIRS]]
     lines += [_bullet(total) for total in set_aside(analysis)]
     more = max(len(reasons) - _MOST_REASONS, 0) + max(len(repairs) - _MOST_REPAIRS, 0)
     lines += [f"- … {more} more"] if more else []

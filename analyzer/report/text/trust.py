@@ -23,7 +23,7 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     if analysis.repairs:
         if reasons:
             yield ""
-        yield style.paint("Repairs", "title") + "  what was mended while reading; the rest of the file stands"
+        yield (style.paint("Repairs", "title") + "  what reading mended or left out; the file itself is as it was")
         yield ""
         for repair in analysis.repairs[:_MOST]:
             yield from _item(mended(repair), style)

@@ -65,7 +65,7 @@ def banners(analysis: Analysis) -> list[str]:
         lines += [
             f"{reason.code or ''} {line(reason.message)}".strip() for reason in analysis.trust.reasons if reason.doubts
         ]
-    lines += [f"Repaired {line(mended(repair))}" for repair in analysis.repairs]
+    lines += [f"While reading: {line(mended(repair))}" for repair in analysis.repairs]
     lines += [line(total) for total in set_aside(analysis)]
     lines += [f"Note: {line(note)}" for note in analysis.trace.notes]
     return lines

@@ -11,12 +11,14 @@ from typing import Any
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from trace_files import SHARED, each_shared, frames, lines, needs_shared, sound
+from trace_files import SHARED, each_shared, frames, lines, needs_shared, repaired, sound
 
 from analyzer.cli.commands.repair import command as repair
 from analyzer.cli.commands.slim import command as slim
+from analyzer.facts import Facts
 from building.builders import TraceBuilder
 from traces.errors import UnreadableTraceError, UsageError
+from traces.reader.mend.repairs import OF_EVENTS
 from traces.reader.read import read
 from traces.rewrite.annotated import write_annotated
 from traces.rewrite.mended import write_mended
@@ -95,6 +97,51 @@ def test_a_cut_gzip_is_repaired(tmp_path: Path) -> None:
     assert {r.kind for r in result.repairs} >= {"truncated-gzip", "truncated"}
     assert len(document(tmp_path / "out.json")["traceEvents"]) == result.events > 100
     read(tmp_path / "out.json", strict=True)
+
+
+_OP = '{"ph": "X", "cat": "cpu_op", "name": "odd", "pid": 1, "tid": 1, "ts": 1000010, "dur": 5}'
+_OF_EVENTS = {
+    "empty-event": "{}",
+    "wrong-type": _OP.replace('"odd"', "7"),
+    "duplicate-key": _OP.replace('"dur": 5', '"dur": 5, "dur": 5'),
+    "missing-phase": _OP.replace('"ph": "X", ', ""),
+    "missing-start": _OP.replace('"ts": 1000010, ', ""),
+    "unfinished": _OP.replace('"dur": 5', '"dur": -1'),
+    "unmatched-end": _OP.replace('"X"', '"E"'),
+    "negative-duration": _OP.replace('"dur": 5', '"dur": -9'),
+    "absurd-duration": _OP.replace('"dur": 5', '"dur": 1e25'),
+    "absurd-start": _OP.replace("1000010", "-1e15"),
+    "repeated-event": f"{_OP},\n{_OP}",
+}
+
+
+@pytest.mark.parametrize("kind", sorted(OF_EVENTS - {"swallowed-escape", "partial-step"}))
+def test_what_events_state_is_kept_and_told_as_no_repair_of_the_file(tmp_path: Path, kind: str) -> None:
+    """What `explain` corrects or leaves out in reading, no copy undoes: both commands say so in words of their own."""
+    source = write(tmp_path, lines(sound()).replace('"traceEvents": [', f'"traceEvents": [\n{_OF_EVENTS[kind]},'))
+    assert write_mended(source, tmp_path / "out.json").repairs == ()
+    for path in (source, tmp_path / "out.json"):
+        trace = read(path)
+        assert kind in repaired(trace)
+        assert set(repaired(trace)) <= OF_EVENTS
+        (symptom,) = [one for one in Facts(trace).health.symptoms if one.code is None]
+        assert symptom.message.startswith("Events were corrected or left out: ")
+        assert "repaired" not in symptom.message
+
+
+def test_a_repaired_copy_is_told_as_one(tmp_path: Path) -> None:
+    text = lines(sound(8))
+    source = write(tmp_path, text[: len(text) * 7 // 10])
+    write_mended(source, tmp_path / "out.json")
+    said = [
+        next(one.message for one in Facts(read(path)).health.symptoms if one.code is None)
+        for path in (source, tmp_path / "out.json")
+    ]
+    left_out = "Events were corrected or left out: partial-step (1)."
+    assert said == [
+        f"The file had to be repaired: truncated (1). {left_out}",
+        f"This is a copy of a damaged file: truncated (1). {left_out}",
+    ]
 
 
 @pytest.mark.parametrize("how", [write_mended, write_slim, lambda *paths: write_annotated(*paths, [_ADDED])])

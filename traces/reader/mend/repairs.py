@@ -48,6 +48,13 @@ MESSAGES = {
     "absurd-start": "an event lay far outside the recorded window and was set aside",
     "partial-step": "a step was cut off, of which a part may be lost, and left out",
 }
+# Nothing is wrong with the text: what an event states is not believed. A copy keeps such an event as it was written.
+OF_EVENTS = frozenset(
+    {
+        "empty-event", "swallowed-escape", "wrong-type", "duplicate-key", "repeated-event", "missing-phase", "missing-start",
+        "unfinished", "unmatched-end", "negative-duration", "absurd-duration", "absurd-start", "partial-step",
+    }
+)  # fmt: skip
 
 
 class _Count(msgspec.Struct):

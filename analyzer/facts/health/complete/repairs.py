@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.recording.collected import by_command
+from traces.reader.about.provenance import stated
+from traces.reader.mend.repairs import OF_EVENTS
 from traces.trace import Trace
 
 # As of launches without their kernel: what is left says nothing about the whole.
@@ -25,6 +27,9 @@ CLOCKS = "record it again; if it stays, update torch and the device's driver"
 _OF_TEXT = frozenset(
     {"invalid-escape", "control-character", "invalid-utf8", "invalid-surrogate", "leading-text", "trailing-comma"}
 )
+_BEFORE = "This is a copy of a damaged file"
+_TEXT = "The file had to be repaired"
+_EVENTS = "Events were corrected or left out"
 _ADVICE = {
     **dict.fromkeys((*_CUT, "truncated-metadata"), WHOLE_FILE),
     **dict.fromkeys(("damaged-gzip", "wrong-checksum", "lost-event", "stray-text"), _COPY),
@@ -52,12 +57,22 @@ def check(trace: Trace) -> Iterator[Symptom]:
     repairs = trace.repairs
     if repairs:
         total = sum(repair.count for repair in repairs)
-        kinds = ", ".join(f"{repair.kind} ({repair.count:,})" for repair in repairs)
         lost = sum(repair.count for repair in repairs if repair.kind == "lost-event")
         grave = lost >= _LOST_UNUSABLE * (trace.meta.events + lost)
         harmless = all(repair.kind in _OF_TEXT for repair in repairs)
         gravity = Gravity.UNUSABLE if grave else Gravity.NOTE if harmless else Gravity.CAUTION
-        yield Symptom(None, gravity, f"The file had to be repaired: {kinds}.", "; ".join(_advice(trace)), total)
+        yield Symptom(None, gravity, _said(trace), "; ".join(_advice(trace)), total)
+
+
+def _said(trace: Trace) -> str:
+    """What `advisor repair` would mend, what no copy of the file lacks, and what this copy of another file lacks already."""
+    before = stated(trace.meta.top)
+    parts: dict[str, list[str]] = {_BEFORE: [], _TEXT: [], _EVENTS: []}
+    for repair in trace.repairs:
+        kept = repair.count <= before.get(repair.kind, 0)
+        head = _BEFORE if kept else _EVENTS if repair.kind in OF_EVENTS else _TEXT
+        parts[head].append(f"{repair.kind} ({repair.count:,})")
+    return " ".join(f"{head}: {', '.join(kinds)}." for head, kinds in parts.items() if kinds)
 
 
 def _advice(trace: Trace) -> list[str]:
