@@ -66,6 +66,11 @@ def keep_units(text: str) -> str:
     return _UNIT_GAP.sub(_NO_BREAK, text)
 
 
+def tie_units(text: str, by: str) -> str:
+    """The text with `by`, one column wide, between numbers and their units: for what breaks lines at any space, a tying one too."""
+    return _UNIT_GAP.sub(by, text)
+
+
 def columns(text: str) -> int:
     """How many columns of a terminal the text takes."""
     return cell_len(text)

@@ -23,8 +23,8 @@ def evidence(one: Evidence) -> str:
         return _series(one)
     if isinstance(one, Table):
         return _table(one)
-    total = sum(end - start for start, end in one.spans)
-    where = f"{duration(total)} in {count(len(one.spans), 'piece')}"
+    # `spans` are the longest pieces only.
+    where = f"{duration(one.total_ns)} in {count(one.pieces, 'piece')}"
     return f"{_name(one.title)}: {where}." if one.spans else ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from analyzer.analysis import Analysis
 from analyzer.page.findings.card import card_of
@@ -11,9 +11,12 @@ from analyzer.page.step.waterfall import by_size
 from analyzer.page.words import safe
 from analyzer.report.style import Style
 from analyzer.report.text import card, chart, findings
+from analyzer.units import count
 
 _MOST_FINDINGS = 5
 _MOST_FIX_LINES = 9
+# Of words where there is code, and of code where there are words.
+_MOST_FIX_WORDS = 5
 # Parts of the bar below this share are told together.
 _SMALL_RATIO = 0.02
 _WHOLE = "In full: add --full, or write a page with -o report.html"
@@ -26,7 +29,20 @@ def bar_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     named = [f"{part.label} {part.time}" for part in parts if part.ratio >= _SMALL_RATIO]
     left = len(parts) - len(named)
     named += [f"{left} smaller"] if left else []
-    yield from (f"  {style.paint(text, 'dim')}" for text in safe.wrap(", ".join(named), style.width - 2))
+    yield from (f"  {style.paint(text, 'dim')}" for text in _filled(named, style.width - 2))
+
+
+def _filled(parts: Sequence[str], width: int) -> Iterator[str]:
+    """The parts with commas between, in lines of `width` columns; a name stays beside its figure."""
+    line = ""
+    for number, part in enumerate(parts, 1):
+        piece = part + ("," if number < len(parts) else "")
+        joined = f"{line} {piece}".lstrip()
+        if line and safe.columns(joined) > width:
+            yield line
+            joined = piece
+        line = joined
+    yield from safe.wrap(line, width)
 
 
 def finding_lines(analysis: Analysis, style: Style) -> Iterator[str]:
@@ -45,10 +61,17 @@ def fix_lines(analysis: Analysis, style: Style) -> Iterator[str]:
         return
     shown = card_of(first, analysis)
     yield style.paint(f"First: {shown.rule} {shown.title}", "title") + (f"  {shown.where}" if shown.where else "")
-    lines = list(card.fix_lines(first.fix[0], 0, style))
-    yield from lines[:_MOST_FIX_LINES]
-    if len(lines) > _MOST_FIX_LINES:
-        yield style.paint(f"            … {len(lines) - _MOST_FIX_LINES} more lines", "dim")
+    words, code = list(card.fix_words(first.fix[0], 0, style)), list(card.fix_code(first.fix[0], style))
+    # On a narrow screen the words alone would fill it: what is to be changed is the code.
+    most = max(_MOST_FIX_WORDS, _MOST_FIX_LINES - len(code))
+    yield from words[: most - 1] if len(words) > most else words
+    if len(words) > most:
+        last = words[most - 1]
+        yield f"{last if safe.columns(last) + 2 <= style.width else last.rsplit(' ', 1)[0]} …"
+    most = max(_MOST_FIX_WORDS, _MOST_FIX_LINES - len(words))
+    yield from code[:most]
+    if len(code) > most:
+        yield style.paint(f"            … {count(len(code) - most, 'more line')}", "dim")
     yield from card.labelled("Check", first.verify, style)
 
 

@@ -10,6 +10,7 @@ from analyzer.page.findings.card import Card
 from analyzer.page.words import safe
 from analyzer.report.style import Role, Style
 from analyzer.report.text import evidence_lines
+from analyzer.units import count
 
 _MOST_CODE_LINES = 30
 _LABEL = 10
@@ -77,17 +78,27 @@ def labelled(label: str, text: str, style: Style) -> Iterator[str]:
 
 def fix_lines(fix: Advice, number: int, style: Style) -> Iterator[str]:
     """A change: what to do in words, and the code, its indentation kept."""
+    yield from fix_words(fix, number, style)
+    yield from fix_code(fix, style)
+
+
+def fix_words(fix: Advice, number: int, style: Style) -> Iterator[str]:
+    """What to do in words."""
     label = "Fix" if number == 0 else "or"
+    said = f"{fix.code} {fix.note}".strip() if fix.language == "text" else fix.note or "Change:"
+    yield from labelled(label, said, style)
+
+
+def fix_code(fix: Advice, style: Style) -> Iterator[str]:
+    """What to do as code; nothing where it is only told in words."""
     if fix.language == "text":
-        yield from labelled(label, f"{fix.code} {fix.note}".strip(), style)
         return
-    yield from labelled(label, fix.note or "Change:", style)
     code = safe.code(fix.code.rstrip("\n"))
     for line in code[:_MOST_CODE_LINES]:
         # A code line keeps its length: it is there to be copied. Only what no screen can hold is cut.
         yield " " * (2 + _LABEL) + style.paint(safe.middle(line, 400), _code_role(line, fix.language))
     if len(code) > _MOST_CODE_LINES:
-        yield " " * (2 + _LABEL) + f"… {len(code) - _MOST_CODE_LINES} more lines"
+        yield " " * (2 + _LABEL) + f"… {count(len(code) - _MOST_CODE_LINES, 'more line')}"
 
 
 def _code_role(line: str, language: str) -> Role:

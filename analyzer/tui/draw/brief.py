@@ -7,6 +7,7 @@ from textual.content import Content
 from analyzer.analysis import Advice
 from analyzer.page.findings.card import Card
 from analyzer.tui.draw.finding import prose, saves
+from analyzer.tui.draw.wrapped import wrapped
 from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.look.plain import line
 
@@ -25,7 +26,7 @@ def brief(card: Card, width: int, height: int, glyphs: Glyphs) -> Content:
     check = prose(line(finding.verify))
     if finding.fix and room:
         # The check may take the lines that the change leaves, and at least one.
-        most = max(1, room - min(len(check.wrap(inner)), max(1, room // 2)))
+        most = max(1, room - min(len(wrapped(check, inner)), max(1, room // 2)))
         drawn = _change(finding.fix[0], inner, most)
         lines += _under("Fix", drawn)
         room -= len(drawn)
@@ -49,7 +50,11 @@ def _saving(card: Card, width: int, glyphs: Glyphs) -> Content:
     facts += ["lowered"] if finding.lowered_from is not None else []
     facts += [card.sure, card.seen]
     facts += [card.where] if card.where else []
-    return Content.assemble(saves(card, briefly=True), (dot + dot.join(facts), "$quiet")).truncate(width, ellipsis=True)
+    saving = saves(card)
+    # The list shows what is likely: without it here two figures of one finding differ, and nothing says why.
+    if saving.cell_length + len(dot + card.sure) > width:
+        saving = saves(card, briefly=True)
+    return Content.assemble(saving, (dot + dot.join(facts), "$quiet")).truncate(width, ellipsis=True)
 
 
 def _change(fix: Advice, width: int, most: int) -> list[Content]:
@@ -91,7 +96,7 @@ def _statement(lines: list[str]) -> list[str]:
 
 
 def _cut(text: Content, width: int, most: int) -> list[Content]:
-    pieces = list(text.wrap(width))
+    pieces = wrapped(text, width)
     if len(pieces) <= most:
         return pieces
     shown = pieces[: most - 1]

@@ -71,7 +71,7 @@ def _table(item: Table, width: int) -> list[Content]:
 
 
 def _intervals(item: Intervals) -> list[Content]:
-    text = f"{line(item.title)}: {units.duration(item.total_ns)}, {units.count(item.pieces, 'place')}"
+    text = f"{line(item.title)}: {units.duration(item.total_ns)}, {units.count(item.pieces, 'piece')}"
     return [Content.styled(text, "$quiet")]
 
 

@@ -8,6 +8,7 @@ from textual.content import Content
 
 from analyzer.tui.draw.code import code_block
 from analyzer.tui.draw.finding import heading, prose
+from analyzer.tui.draw.wrapped import wrapped
 from traces.patterns import Pattern
 
 _FENCE = "```"
@@ -60,6 +61,6 @@ def _paragraph(lines: list[str], width: int) -> Iterator[Content]:
     text = " ".join(lines)
     item = _ITEM.match(text)
     mark = item.group() if item else ""
-    pieces = prose(text[len(mark) :]).wrap(max(1, width - len(mark)))
+    pieces = wrapped(prose(text[len(mark) :]), width - len(mark))
     for number, piece in enumerate(pieces):
         yield Content.assemble((mark if number == 0 else " " * len(mark), "$quiet"), piece)

@@ -11,6 +11,7 @@ from analyzer.analysis import FindingDocument
 from analyzer.page.findings.proof import Proof
 from analyzer.tui.draw.code import code_block
 from analyzer.tui.draw.finding import fix_lines, heading, prose
+from analyzer.tui.draw.wrapped import wrapped
 from analyzer.tui.outside import clipboard
 from analyzer.tui.screens.text_page import TextPage
 from analyzer.tui.work.messages import EditWanted
@@ -50,11 +51,11 @@ class ProvePage(TextPage):
         lines += [*fix_lines(self._finding.fix[0], width, self.shift), Content("")] if self._finding.fix else []
         lines.append(self._step(2, "Record again", "r copies it" if proof.record else ""))
         lines += code_block(proof.record, "shell", width, self.shift) if proof.record else []
-        lines += [*prose(proof.record_note, "$quiet").wrap(width), Content("")]
+        lines += [*wrapped(prose(proof.record_note, "$quiet"), width), Content("")]
         lines.append(self._step(3, "Compare", "o copies it"))
         lines += code_block(proof.compare, "shell", width, self.shift)
-        lines += prose(proof.expected, "$quiet").wrap(width)
-        lines += [*prose(self._finding.verify).wrap(width), Content("")]
+        lines += wrapped(prose(proof.expected, "$quiet"), width)
+        lines += [*wrapped(prose(self._finding.verify), width), Content("")]
         return Content("\n").join(lines)
 
     @staticmethod

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from analyzer.tui.draw.finding import prose
+from analyzer.tui.draw.wrapped import wrapped
 from analyzer.tui.screens.text_page import TextPage
 
 
@@ -25,7 +26,7 @@ class RemarksScreen(TextPage):
         """A paragraph for each."""
         lines = []
         for remark in self._remarks:
-            first, *others = prose(remark).wrap(max(1, width - 2))
+            first, *others = wrapped(prose(remark), width - 2)
             lines.append(Content.assemble(("! ", "bold $sev-medium"), first))
             lines += [Content("  ") + other for other in others]
             lines.append(Content(""))

@@ -16,6 +16,7 @@ from textual.widget import Widget
 from analyzer.analysis import Analysis, FindingDocument
 from analyzer.page.findings.card import Card, card_of
 from analyzer.tui.draw import finding as drawing
+from analyzer.tui.draw.wrapped import wrapped
 from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.widgets.brief import Brief
 from analyzer.tui.widgets.framed import Framed
@@ -51,7 +52,8 @@ class Part(Widget):
     def _content(self, width: int) -> Content:
         if self.finding is None or not width:
             return Content("")
-        return self._draw(card_of(self.finding, self._analysis), width, self._glyphs)
+        drawn = self._draw(card_of(self.finding, self._analysis), width, self._glyphs)
+        return Content("\n").join(wrapped(drawn, width))
 
 
 def _head(card: Card, _width: int, glyphs: Glyphs) -> Content:

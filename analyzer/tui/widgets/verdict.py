@@ -13,6 +13,7 @@ from analyzer.page import assumed as words
 from analyzer.tui.answer import changes, wording
 from analyzer.tui.answer.session import Session
 from analyzer.tui.draw.finding import ends, prose
+from analyzer.tui.draw.wrapped import wrapped
 from analyzer.tui.look.plain import line
 
 # Of the sentence.
@@ -40,7 +41,7 @@ class Verdict(Widget):
         return len(self._lines(width))
 
     def _lines(self, width: int) -> list[Content]:
-        pieces = list(self._answer().wrap(max(1, width)))
+        pieces = wrapped(self._answer(), width)
         if len(pieces) > MOST_LINES:
             pieces[MOST_LINES - 1 :] = [Content(" ").join(pieces[MOST_LINES - 1 :])]
         return [*pieces, *self._since, *self._remarks]

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from analyzer import analysis as doc
 from analyzer.page.words.safe import columns
@@ -24,6 +25,33 @@ def test_example_reads_as_before():
         GOLDEN.write_text(rendered, encoding="utf-8", newline="\n")
         pytest.fail("wrote the golden file anew: read it, then run again")
     assert rendered == GOLDEN.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [40, 60, 100])
+def test_in_brief_the_code_of_the_first_change_is_shown_on_a_narrow_screen_too(width):
+    finding = analyses.example().cards[0]
+    fix = replace(finding.fix[0], note="Needs this and that. " * 40)
+    analysis = analyses.example(findings=(replace(finding, fix=(fix,)),))
+    lines = text.render(analysis, Style(width=width), briefly=True).split("\n")
+    assert set(f"            {line}" for line in fix.code.split("\n")) <= set(lines)
+    (cut,) = [line for line in lines if line.endswith(" …")]
+    assert columns(cut) <= width
+    assert not any("more line" in line for line in lines)
+    long = replace(fix, code="\n".join(f"line{number}" for number in range(30)))
+    analysis = analyses.example(findings=(replace(finding, fix=(long,)),))
+    shown = text.render(analysis, Style(width=width), briefly=True)
+    assert "line4\n" in shown
+    assert "line9\n" not in shown
+    assert "more lines\n" in shown
+
+
+def test_in_brief_a_cause_stands_beside_its_time():
+    for width in range(30, 110):
+        lines = text.render(analyses.example(), Style(width=width), briefly=True).split("\n")
+        first = next(number for number, line in enumerate(lines) if "input wait 142 ms" in line)
+        told = lines[first : lines.index("", first)]
+        assert all(line.rstrip(",").split(" ")[-1] in ("ms", "smaller") for line in told), told
+        assert all(columns(line) <= width for line in told)
 
 
 def test_headline_has_verdict_bound_and_unprofiled_time():

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from textual.content import Content
 
 from analyzer.analysis import Lane, Span
 from analyzer.page.findings.card import card_of
@@ -14,6 +15,7 @@ from analyzer.tui.draw.finding import code_block, row
 from analyzer.tui.draw.markdown import markdown
 from analyzer.tui.draw.step import strip
 from analyzer.tui.draw.table import table
+from analyzer.tui.draw.wrapped import wrapped
 from analyzer.tui.look.glyphs import ASCII, UNICODE, choose
 from showing import analyses
 
@@ -146,6 +148,30 @@ def test_a_long_change_leaves_room_for_the_check() -> None:
     )
     words = [line[:5] for line in brief(card_of(long, analyses.example()), 60, 7, UNICODE).plain.split("\n")]
     assert words == ["Saves", "Fix  ", "     ", "     ", "Check", "     ", "     "]
+
+
+def test_what_the_list_shows_is_in_the_brief_finding_too_where_it_fits() -> None:
+    """A row tells what is likely; of a bound alone the two would differ without a word why."""
+    finding = analyses.example().cards[0]
+    likely = replace(finding, saving=replace(finding.saving, ns_per_step_expected=27_000_000, ratio_expected=0.066))
+    card = card_of(likely, analyses.example())
+    wide, narrow = (brief(card, width, 3, UNICODE).plain.split("\n")[0] for width in (78, 60))
+    assert wide.startswith("Saves at most 142 ms a step (34 %); 27 ms (6.6 %) likely · high confidence")
+    assert narrow.startswith("Saves at most 142 ms a step (34 %) · high confidence")
+
+
+@pytest.mark.parametrize("width", range(20, 60))
+def test_a_number_stays_on_the_line_of_its_unit(width: int) -> None:
+    said = "Saves 142 ms a step (34 %) of 1.5 GiB, 3 ranks, 12 GFLOP/s and 100 usual things; then\nwaits 3.0 us."
+    text = Content.styled(said, "bold")
+    lines = wrapped(text, width)
+    assert all(line.cell_length <= width for line in lines)
+    assert " ".join(line.plain.strip() for line in lines).split() == said.split()
+    assert not any(line.plain.startswith(("ms", "%", "GiB", "GFLOP/s", "us.")) for line in lines)
+    assert all(line.spans for line in lines)
+    # Of anything else lines are broken as before.
+    plain = Content("all of it is 3 words or 4 of them, and no unit is among them")
+    assert [line.plain for line in wrapped(plain, width)] == [line.plain for line in plain.wrap(width)]
 
 
 @pytest.mark.parametrize(
