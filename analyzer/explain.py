@@ -15,7 +15,6 @@ from analyzer.engine.trust import grade
 from analyzer.explained import Explained
 from analyzer.facts import Facts
 from analyzer.facts.isolation import attempt
-from analyzer.hta.deepen import deepen
 from analyzer.options import Options
 from analyzer.rule import Rule
 from traces.errors import UsageError
@@ -91,6 +90,9 @@ def explain_facts(
     leftover.give_back()
     analysis = assemble(facts, trust, runs, judged, options.accepted)
     if options.deep:
+        # Hardly anybody asks for it.
+        from analyzer.hta.deepen import deepen
+
         tell("looking deeper", 0, 1)
         analysis = deepen(analysis, facts.trace, rules)
     claims = {item.identity: item.finding.saving.claims for item in judged if not item.explained_by}

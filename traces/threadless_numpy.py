@@ -6,7 +6,6 @@ the rest of NumPy's import, on many more; and a process that has threads is copi
 
 from __future__ import annotations
 
-import importlib
 import os
 
 _THREADS = "OPENBLAS_NUM_THREADS"
@@ -15,10 +14,12 @@ _THREADS = "OPENBLAS_NUM_THREADS"
 def import_numpy() -> None:
     """Import NumPy, for a process that is ours alone. What the user has set holds; processes begun later are told nothing."""
     if _THREADS in os.environ:
-        importlib.import_module("numpy")
-        return
-    os.environ[_THREADS] = "1"
-    try:
-        importlib.import_module("numpy")
-    finally:
-        del os.environ[_THREADS]
+        import numpy as np
+    else:
+        os.environ[_THREADS] = "1"
+        try:
+            import numpy as np
+        finally:
+            del os.environ[_THREADS]
+    # It is there: whoever asks for it next waits no more.
+    del np

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Role = Literal[
     "title", "strong", "dim", "code", "good", "bad", "high", "medium", "low", "info", "useful", "waste", "added",
@@ -37,8 +36,7 @@ _ASCII = str.maketrans(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(NamedTuple):
     """What the reader's screen can show.
 
     Args:

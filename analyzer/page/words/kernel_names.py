@@ -6,8 +6,9 @@ What is cut are namespaces, arguments and sizes of blocks. Libraries' names with
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from analyzer.page.words import mangled
 from traces.patterns import Pattern
@@ -67,8 +68,7 @@ _NUMBER = Pattern(r"^[-(]?[\d(]|^true$|^false$")
 _MOST_DEPTH = 40
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True):
     """`name<arguments>(...)`, one component of a qualified name."""
 
     name: str

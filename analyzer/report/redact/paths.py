@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+
+import msgspec
 
 from traces.patterns import Pattern
 
@@ -49,8 +50,7 @@ _COMMON_NAMES = (
 )
 
 
-@dataclass(frozen=True)
-class Project:
+class Project(msgspec.Struct, frozen=True):
     """Where the user's code lies, and what must not be told of this machine.
 
     Args:
@@ -65,7 +65,7 @@ class Project:
         """The same with one more root, unless it is too high up to be a project."""
         if root is None or root.rstrip("/").count("/") < 2:
             return self
-        return replace(self, roots=(*self.roots, root))
+        return msgspec.structs.replace(self, roots=(*self.roots, root))
 
     def shown(self, path: str) -> str:
         """`src/train.py` for a file of the project, `torch/nn/linear.py` for a package's, `…/other.py` for any other."""
