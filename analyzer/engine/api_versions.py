@@ -81,6 +81,7 @@ APIS = (
     # Numbers.
     _api(r"set_float32_matmul_precision", (1, 12)),
     _api(r"\.fp32_precision", (2, 9)),
+    _api(r"preferred_blas_library", (2, 4)),  # pytorch#122106 of April 2024, behind 2.3
     _api(r"torch\.autocast", (1, 10)),  # release notes of 1.10
     _api(r"torch\.amp\.GradScaler", (2, 3)),
     # Memory.

@@ -45,7 +45,8 @@ for batch, target in loader:
 2. `torch.compile(model, mode="reduce-overhead")`: CUDA graphs launch a whole step at once.
 3. A fused optimizer (OP001), fewer Python loops (PY002, PY003).
 4. One op that works on the host for milliseconds: do that work on the GPU, less often, or in the loader's workers. Guards of a
-   compiled model: fewer of them, block by block. Convolutions: a library that chooses or builds kernels, for sizes not seen yet.
+   compiled model: fewer of them, block by block. Convolutions and products: a library that chooses or builds kernels. An op that
+   computes nothing, as `aten::empty`: its thread stood still. A launch that takes so long itself: the driver, or the profiler.
 5. With DistributedDataParallel and batch normalisation `broadcast_buffers=False`: before each forward pass DDP else copies the
    running statistics from rank 0, layer by layer.
 6. Weight norm of a model that is only run: fold it once (`remove_parametrizations`), its weights never change.
@@ -192,7 +193,7 @@ def _held_up(facts: Facts, limits: Limits, claimed: IntervalSet) -> Finding | No
     if owner is None or not owner.works:
         return None
     apart_ns = _FAR_BEYOND * facts.time.skew_ns if facts.time.clocks_apart else 0
-    ops = [op for op in owner.at_work if op.each_ns >= apart_ns]
+    ops = [op for op in owner.at_work if op.idle_each_ns >= apart_ns]
     spans = IntervalSet.union(op.spans for op in ops)
     claims = idle & spans
     ratio = facts.steps.ratio(claims.total_ns)
@@ -202,7 +203,7 @@ def _held_up(facts: Facts, limits: Limits, claimed: IntervalSet) -> Finding | No
     return Finding(
         why=(
             f"The GPU idles {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} ({share(ratio)}) while the "
-            f"host is at work {at_work(facts, ops)}, not launching."
+            f"host is at work {at_work(facts, ops)}{'' if any(op.launched_by for op in ops) else ', not launching'}."
             f"{within(facts, claims)}"
         ),
         saving=Saving(

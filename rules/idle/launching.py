@@ -14,14 +14,15 @@ from rules.python import called
 
 def at_work(facts: Facts, ops: Sequence[OwningOp]) -> str:
     """In which ops the host is at work, how often and how long each."""
-    whose = "its own work" if len(ops) == 1 else "their own work"
-    return f"{listed([f'inside `{op.name}`, {_calls(facts, op)}' for op in ops])}: {whose} on the host"
+    whose = "" if any(op.launched_by for op in ops) else f": {'its' if len(ops) == 1 else 'their'} own work on the host"
+    return f"{listed([f'inside `{op.name}`, {_calls(facts, op)}' for op in ops])}{whose}"
 
 
 def _calls(facts: Facts, op: OwningOp) -> str:
     """How often an op is called, and how long a call takes."""
     others = f", the first of {op.calls + op.others:,}" if op.building else ""
-    return f"{_how_often(facts, op)} of {duration(op.each_ns)}{others}"
+    launch = f", most of it in `{op.launched_by}` itself" if op.launched_by else ""
+    return f"{_how_often(facts, op)} of {duration(op.each_ns)}{others}{launch}"
 
 
 def _how_often(facts: Facts, op: OwningOp) -> str:
@@ -40,9 +41,9 @@ def owned(facts: Facts, owner: DispatchOwner | None) -> str:
 
 def _owned(facts: Facts, op: OwningOp) -> str:
     told = f" {share(op.part)} of that time lies inside `{op.name}`"
-    return (
-        f"{told}, {_calls(facts, op)}: its own work on the host." if op.works else f"{told}, {_how_often(facts, op)}."
-    )
+    if not op.works:
+        return f"{told}, {_how_often(facts, op)}."
+    return f"{told}, {_calls(facts, op)}{'' if op.launched_by else ': its own work on the host'}."
 
 
 def within(facts: Facts, time: IntervalSet) -> str:

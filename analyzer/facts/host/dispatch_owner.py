@@ -8,9 +8,9 @@ import numpy as np
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.ops import OpTree
 from analyzer.spans.arrays import BoolArray, Int64Array
-from analyzer.spans.grouping import distinct
+from analyzer.spans.grouping import chosen, distinct
 from analyzer.spans.intervals import IntervalSet
-from analyzer.spans.labels import codes_of, distinct_texts
+from analyzer.spans.labels import codes_of, distinct_texts, is_any
 from analyzer.spans.nesting import own_ns
 from traces.trace import Trace
 
@@ -42,9 +42,12 @@ class OwningOp(msgspec.Struct, frozen=True):
         calls: In how many calls it lies.
         launches: Launches that begin in those calls: their time is dispatch, however long the op that makes them is.
         spans: Those calls.
+        own_ns: How long they last, outside the ops that they call, whether the device idles or not.
         building: Whether they are the first of many calls, and the others take next to nothing: what is built once, for each
             shape or at all.
         others: How many calls the others are.
+        launched_by: The call of the runtime in which most of that time lies, where the launch itself takes so long; None where
+            it lies outside of launches.
     """
 
     name: str
@@ -53,11 +56,18 @@ class OwningOp(msgspec.Struct, frozen=True):
     calls: int
     launches: int
     spans: IntervalSet
+    own_ns: int
     building: bool = False
     others: int = 0
+    launched_by: str | None = None
 
     @property
     def each_ns(self) -> int:
+        """How long each of those calls lasts, mean."""
+        return self.own_ns // self.calls
+
+    @property
+    def idle_each_ns(self) -> int:
         """Idle time in each of those calls, mean."""
         return self.time_ns // self.calls
 
@@ -128,6 +138,41 @@ def dispatch_owner(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: Int
     return DispatchOwner(tuple(op for op in found if op.time_ns >= least or (worked and op.works)))
 
 
+class _LaunchCalls(msgspec.Struct, frozen=True):
+    """Calls that launch kernels or graphs, with the op that makes them and how long the device idles inside.
+
+    Args:
+        op: The innermost op around each, a row of the ops, -1 without one; int64, shape (calls,).
+        idle_ns: Idle time inside each; int64, shape (calls,).
+        name: Of the runtime's call; object, shape (calls,).
+    """
+
+    op: Int64Array
+    idle_ns: Int64Array
+    name: np.ndarray[tuple[int], np.dtype[np.object_]]
+
+    def mostly(self, ops: BoolArray, time_ns: int) -> str | None:
+        """The name of the calls by these ops that hold more than half of their time; None where they hold less.
+
+        Args:
+            ops: Which ops are meant, shape (ops,).
+            time_ns: The idle time in them.
+        """
+        own = (self.op >= 0) & ops[self.op]
+        if 2 * int(self.idle_ns[own].sum()) <= time_ns:
+            return None
+        return str(self.name[own][int(np.argmax(self.idle_ns[own]))])
+
+
+def _launch_calls(trace: Trace, op_tree: OpTree, idle: IntervalSet) -> _LaunchCalls:
+    """The calls that launch, in which the device idles: few of all, however many launches there are."""
+    calls = chosen(trace.runtime, is_any(trace.runtime["kind"], "launch", "graph_launch"))
+    inside = idle.overlap_with(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy())
+    calls = chosen(calls, inside > 0)
+    op = op_tree.enclosing(calls["thread"].to_numpy(), calls["start_ns"].to_numpy())
+    return _LaunchCalls(op, inside[inside > 0], calls["name"].to_numpy(dtype=object))
+
+
 def _largest(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: IntervalSet) -> list[OwningOp]:
     """The ops that own a good part of the time, the largest first, at most three."""
     ops = trace.ops
@@ -136,8 +181,10 @@ def _largest(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: IntervalS
     launching = np.isin(ops["thread"].to_numpy(), np.unique(device.launched["launch_thread"].to_numpy()))
     own = np.maximum(own_ns(idle.overlap_with(start, end), op_tree.parent), 0)
     own[~launching] = 0
+    lasting = own_ns(ops["dur_ns"].to_numpy(), op_tree.parent)
     names = distinct_texts(ops["name"])
     codes = codes_of(ops["name"])
+    calls_of = _launch_calls(trace, op_tree, idle)
     totals = np.zeros(len(names), dtype=np.int64)
     np.add.at(totals, codes, own)
     launched = trace.runtime["start_ns"].to_numpy()[distinct(device.launched["launch_row"].to_numpy())]
@@ -157,6 +204,8 @@ def _largest(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: IntervalS
             spans=spans,
             building=building,
             others=int(every.sum()) - calls if building else 0,
+            own_ns=max(int(lasting[mine].sum()), time_ns),
+            launched_by=calls_of.mostly(mine, time_ns),
         )
 
     largest = np.argsort(-totals, kind="stable")[:_MOST_OPS].tolist()

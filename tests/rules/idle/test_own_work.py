@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from analyzer.finding import Finding
 from building.clocked import Clocked
 from rules.idle.launch_bound import RULE
@@ -99,3 +101,66 @@ def test_ops_of_several_kinds_each_have_their_advice() -> None:
     assert ".to(device).float()" in said
     assert "Take the work of `aten::copy_` off" in said
     assert "`TorchDynamo Cache Lookup`" not in said
+
+
+def of_calls(op: str, *, launched: bool, dur: float = 8_000, in_launch: bool = False, device: str = "cuda") -> Finding:
+    """What is told where an op keeps the host for long in each of six steps: in the launch that it makes, before it, or without."""
+    world = Clocked(device)
+    for _ in world.steps(6):
+        with world.within(op):
+            if not in_launch:
+                world.idle(dur)
+            if launched:
+                world.kernel_of(None, NVJET, 60, call=dur if in_launch else 4)
+        for _ in range(40):
+            world.kernel_of("aten::add", ADD, 60)
+        world.synchronize()
+    return judged(RULE, world).finding
+
+
+def test_products_that_launch_look_for_their_kernels() -> None:
+    said = text(of_calls("aten::addmm", launched=True, device="rocm"))
+    assert "hipBLASLt" in said
+    assert "preferred_blas_library" in said
+    assert "lie on the GPU" not in said
+    assert "workers of the loader" not in said
+    assert "hipBLASLt" not in text(of_calls("aten::addmm", launched=True))
+
+
+def test_a_product_that_launches_nothing_is_computed_on_the_host() -> None:
+    said = text(of_calls("aten::addmm", launched=False))
+    assert "on tensors that lie on the GPU" in said
+    assert "preferred_blas_library" not in said
+
+
+def test_a_thread_stands_still_in_an_op_that_computes_nothing() -> None:
+    said = text(of_calls("aten::empty", launched=False))
+    assert "`aten::empty` computes nothing" in said
+    assert "the trace does not tell" in said
+    assert "lie on the GPU" not in said
+    # What fills or draws works on the host.
+    assert "computes nothing" not in text(of_calls("aten::random_", launched=False))
+
+
+def test_a_launch_that_takes_long_itself_is_the_driver_and_no_work_of_the_op() -> None:
+    found = of_calls("Torch-Compiled Region: 0/0", launched=True, in_launch=True)
+    assert "most of it in `cudaLaunchKernel` itself" in found.why
+    assert "own work" not in found.why
+    assert "the driver's work" in text(found)
+    assert "lie on the GPU" not in text(found)
+    before = of_calls("Torch-Compiled Region: 0/0", launched=True)
+    assert "itself" not in before.why
+    assert "own work on the host" in before.why
+
+
+def test_how_long_a_call_lasts_is_told_and_not_for_how_long_the_device_idles_in_it() -> None:
+    """In half of each call the device still works on what was queued."""
+    world = Clocked()
+    for _ in world.steps(6):
+        for _ in range(20):
+            world.kernel_of("aten::mm", NVJET, 200)
+        with world.within("aten::random_"):
+            world.idle(8_000)
+        world.synchronize()
+    found = judged(RULE, world).finding
+    assert re.search(r"1 call a step of (?:7|8)\.\d ms", found.why), found.why
