@@ -29,7 +29,8 @@ loss = (losses * mask).sum() / mask.sum().clamp(min=1)
 ## Fix
 1. Multiply by the mask, or `torch.where(mask, x, 0)`, instead of selecting by it.
 2. `torch.nonzero_static(x, size=...)`, `repeat_interleave(..., output_size=...)` on known sizes. `bincount` reads its largest value
-   whatever `minlength` says: count with `torch.zeros(n, device=...).index_add_(0, group, ones)`.
+   whatever `minlength` says: count with `torch.zeros(n, device=...).index_add_(0, group, ones)`. `unique` of whole numbers below
+   a known `n`: mark those that come.
 3. Keep lengths and masks that come from the loader on the CPU as well, and compute sizes there.
 
 ## Expected gain
@@ -93,6 +94,14 @@ _FIXES = {
         "diff",
         "-    x = torch.repeat_interleave(x, lengths)\n+    x = torch.repeat_interleave(x, lengths, output_size=total)",
         "`total` is the sum of the lengths, known where the batch was made.",
+    ),
+    "unique": Advice(
+        "diff",
+        "-    found, place = torch.unique(ids, return_inverse=True)\n"
+        "+    seen = torch.zeros(n, dtype=torch.bool, device=ids.device).index_fill_(0, ids, True)\n"
+        "+    place = (seen.cumsum(0) - 1)[ids]",
+        "Where they are whole numbers from 0 to a known `n`: `seen` marks those that come, and no size is asked for. What depends "
+        "on the inputs alone, as voxels and neighbours do, is found once where they are made, not in each layer.",
     ),
     "nonzero": Advice(
         "diff",

@@ -9,8 +9,10 @@ from rules.sync.dynamic_shape import RULE
 from running.one_rule import judged
 from stories.models import ADD, layers
 
+OPS = [("aten::bincount", False), ("aten::_unique2", False), ("aten::index", True), ("both", True)]
 
-@pytest.mark.parametrize(("op", "masked"), [("aten::bincount", False), ("aten::index", True), ("both", True)])
+
+@pytest.mark.parametrize(("op", "masked"), OPS)
 def test_a_mask_only_where_something_is_selected(op: str, masked: bool) -> None:
     world = Clocked()
     for _ in world.steps(4):
@@ -23,3 +25,4 @@ def test_a_mask_only_where_something_is_selected(op: str, masked: bool) -> None:
     code = "\n".join(one.code for one in judged(RULE, world).finding.fix)
     assert ("mask" in code) is masked
     assert op == "both" or ("index_add_" in code) is (op == "aten::bincount")
+    assert ("seen.cumsum" in code) is (op == "aten::_unique2")
