@@ -48,7 +48,7 @@ for _ in range(len(loader)):
 
 ## Expected gain
 At most the exposed copy time that the step's kernels are long enough to hide; all of it where large copies take turns with kernels,
-as weights do that are kept on the host: they can stay on the device.
+as weights do that are kept on the host: they can stay on the device. Those are told however little there is to hide them behind.
 
 ## When it is wrong
 `non_blocking=True` alone does not overlap anything on one stream. Loading the model inside the window looks the same
@@ -106,14 +106,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     hideable = _hideable(facts, exposed, copying)
-    if facts.steps.ratio(hideable.total_ns) < limits["min_ratio"]:
+    weights = facts.transfer.of_weights
+    # What stays on the device is not sent at all, however little there is to hide it behind.
+    if not weights and facts.steps.ratio(hideable.total_ns) < limits["min_ratio"]:
         yield clear(
             f"copies to the device without a kernel beside them: {share(ratio)}, but kernels to hide them behind run for only "
             f"{share(facts.steps.ratio(hideable.total_ns))} of the step, below {share(limits['min_ratio'])}"
         )
         return
     own_stream = _own_stream(facts, to_device)
-    weights = facts.transfer.of_weights
     where = "a stream of their own" if own_stream else "the kernels' stream"
     yield Finding(
         why=f"Copies to the device run beside no kernel for {duration(facts.steps.per_step(exposed.total_ns))} of "

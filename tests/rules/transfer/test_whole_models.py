@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from analyzer.facts import Facts
+from analyzer.finding import State
 from building.builders import TraceBuilder
 from building.clocked import Clocked
 from rules.transfer.exposed_input_copies import RULE as EXPOSED
 from rules.transfer.pageable_copies import RULE as PAGEABLE
-from running.one_rule import judged
+from running.one_rule import judged, run
 from stories.models import NVJET
 
 
@@ -40,6 +41,29 @@ def test_parts_of_a_batch_and_a_model_loaded_once_are_not_taken_for_one(copies: 
     facts = Facts(world(copies=copies, sent=sent).trace())
     assert facts.transfer.whole_models is False
     assert facts.transfer.of_weights is False
+
+
+@pytest.mark.parametrize("kernel", [900, 20], ids=["hides some", "hides next to nothing"])
+def test_weights_are_told_however_little_there_is_to_hide_them_behind(kernel: float) -> None:
+    """Weights are sent for each of 32 layers: on the device they would not travel at all."""
+    world = Clocked()
+    for _ in world.steps(4):
+        for _ in range(32):
+            world.copied("HtoD", 40 << 20, pinned=True)
+            world.kernel_of("aten::linear/aten::mm", NVJET, kernel)
+        world.synchronize("cudaStreamSynchronize")
+    found = judged(EXPOSED, world).finding
+    assert "weights" in found.why
+    assert "enable_sequential_cpu_offload" in found.fix[0].code
+
+
+def test_a_batch_that_nothing_can_hide_is_not_told() -> None:
+    world = Clocked()
+    for _ in world.steps(6):
+        world.copied("HtoD", 40 << 20, pinned=True)
+        world.kernel_of("aten::linear/aten::mm", NVJET, 20)
+        world.synchronize("cudaStreamSynchronize")
+    assert run(EXPOSED, world).state is State.CLEAR
 
 
 def served(*frames: str, tensors: int = 80) -> TraceBuilder:
