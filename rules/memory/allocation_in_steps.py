@@ -33,6 +33,8 @@ for batch in loader:
 2. Sizes that vary from batch to batch: `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`, or one warm-up step with the longest
    batch.
 3. Pinned buffers: allocate once and reuse them.
+4. Memory that is asked for, freed and asked for again with no launch between: the card is full. Less memory: a smaller batch,
+   activations computed again.
 
 ## Expected gain
 At most the device-idle time inside the calls, and behind them as much as they took beside a busy device.
@@ -60,6 +62,7 @@ from analyzer.finding import Advice, Column, Confidence, Finding, Outcome, Savin
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.changes import not_cached
+from rules.purpose import by_purpose
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -108,7 +111,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     what = "pinned memory" if found.only_pinning else "memory of the device, or pinned memory,"
     yield Finding(
         why=f"{number:.1f} calls a step allocate or free {what} and take {share(ratio)} of it; "
-        f"the GPU idles inside them for {duration(idle.total_ns / found.steps)} {facts.steps.a_unit}.",
+        f"the GPU idles inside them for {duration(idle.total_ns / found.steps)} {facts.steps.a_unit}.{_retried(facts, found)}",
         saving=Saving(
             claims=idle,
             # What each step does the first one does as well.
@@ -121,6 +124,21 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         confidence=Confidence.HIGH if habitual else Confidence.MEDIUM,
         evidence=(_table(found),),
         title="Pinned memory allocated in the loop" if found.only_pinning else None,
+    )
+
+
+def _habit(found: Allocations) -> bool:
+    """Whether memory is asked for again in half of the steps or more."""
+    return 2 * found.retries >= found.steps
+
+
+def _retried(facts: Facts, found: Allocations) -> str:
+    """A sentence where memory runs out; empty where it does not."""
+    if not _habit(found):
+        return ""
+    return (
+        f" {found.retries / found.steps:.1f} times {facts.steps.a_unit} memory is asked for, some is freed and it is asked for "
+        "again, as where the device has no more to give: `torch.cuda.memory_stats()['num_alloc_retries']` counts that."
     )
 
 
@@ -145,9 +163,21 @@ def _fix(facts: Facts, found: Allocations) -> tuple[Advice, ...]:
         return (pinned,) if found.only_pinning else (pinned, expandable)
     # Gathers that run ahead hold memory of another stream, which the allocator cannot give to the layers (issue 104509 of pytorch).
     ahead = (_LIMITED,) if facts.communication.collectives.fsdp else ()
+    if _habit(found):
+        return (*ahead, *by_purpose(facts, (_LESS_IN_A_PASS,), (_LESS_KEPT,)), expandable)
     return (*ahead, emptied, expandable) if found.empties_cache else (*ahead, expandable, emptied)
 
 
+_LESS_KEPT = Advice(
+    "python",
+    "from torch.utils.checkpoint import checkpoint\nx = checkpoint(self.block, x, use_reentrant=False)",
+    "Less memory than fills the card ends it: activations computed again, or a smaller batch, gradients accumulated over several.",
+)
+_LESS_IN_A_PASS = Advice(
+    "text",
+    "Leave more of the card free: fewer or shorter inputs in one pass, a smaller cache of keys and values.",
+    "What is asked for then fits, and nothing has to be freed for it.",
+)
 _LIMITED = Advice(
     "diff",
     "-model = FSDP(model, auto_wrap_policy=policy, limit_all_gathers=False)\n"

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.device.launches import LAUNCHING
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.health.section import HealthFacts
 from analyzer.facts.steps.find import Steps
@@ -38,6 +39,8 @@ class Allocations(msgspec.Struct, frozen=True):
         steps_seen: Those with such a call.
         ratio: Share of those steps' time.
         empties_cache: Whether a stack shows `torch.cuda.empty_cache`.
+        retries: How often memory of the device is asked for, then freed, and asked for again with nothing launched between, as
+            where there is no more to be had.
         started: Allocator calls of those steps that were left out as warm-up.
         started_steps: Steps with such calls.
     """
@@ -49,6 +52,7 @@ class Allocations(msgspec.Struct, frozen=True):
     steps_seen: int
     ratio: float
     empties_cache: bool
+    retries: int
     started: int = 0
     started_steps: int = 0
 
@@ -98,9 +102,33 @@ def allocations(trace: Trace, steps: Steps, time: TimeFacts, health: HealthFacts
         steps_seen=steps.count_with(spans),
         ratio=spans.total_ns / window.total_ns if window else 0.0,
         empties_cache=any(name.endswith(": empty_cache") for name in names),
+        retries=_retries(trace, calls),
         started=len(at),
         started_steps=int(((np.sort(at).searchsorted(end) - np.sort(at).searchsorted(start)) > 0).sum()),
     )
+
+
+def _retries(trace: Trace, calls: pd.DataFrame) -> int:
+    """How often a thread asks for memory of the device, frees some, and asks again before it launches anything.
+
+    Args:
+        trace: The trace.
+        calls: Allocator calls, rows of `trace.runtime`.
+    """
+    names = calls["name"].astype("str")
+    calls = chosen(calls, ~names.str.contains(_PINNING, regex=True).to_numpy(dtype=bool))
+    launches = chosen(trace.runtime, is_any(trace.runtime["kind"], *LAUNCHING))
+    found = 0
+    for thread, own in calls.groupby(calls["thread"].to_numpy()):
+        own = own.sort_values("start_ns")
+        freeing = own["name"].astype("str").str.contains("Free").to_numpy(dtype=bool)
+        asked = np.flatnonzero(~freeing)
+        at = np.searchsorted(
+            np.sort(launches["start_ns"].to_numpy()[launches["thread"].to_numpy() == thread]),
+            own["start_ns"].to_numpy()[asked],
+        )
+        found += int(((np.diff(asked) > 1) & (np.diff(at) == 0)).sum())
+    return found
 
 
 class DeviceMemory(msgspec.Struct, frozen=True):

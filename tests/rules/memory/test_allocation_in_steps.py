@@ -151,3 +151,38 @@ def test_beside_memory_of_the_device_it_is() -> None:
     found = judged(RULE, world(name="cudaMalloc")).finding
     assert any("expandable_segments" in fix.code for fix in found.fix)
     assert found.title is None
+
+
+def asked(*, launched: bool, freed: bool = True) -> TraceBuilder:
+    """Five steps that ask for memory, free some and ask again, with a launch between or none, or without freeing any."""
+    builder = TraceBuilder()
+    for number in range(5):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.op("aten::empty", at, 6_000)
+        builder.runtime("cudaMalloc", at, 500)
+        if launched:
+            builder.launch(at + 600, kernel_start=at + 650, kernel_dur=50)
+        for place in range(4 if freed else 0):
+            builder.runtime("cudaFree", at + 1_000 + 900 * place, 800)
+        builder.runtime("cudaMalloc", at + 5_000, 900)
+        builder.launch(at + 6_000, kernel_start=at + 6_010, kernel_dur=93_000)
+    return builder
+
+
+def test_memory_that_runs_out_is_told_by_asking_again() -> None:
+    found = judged(RULE, asked(launched=False)).finding
+    assert "1.0 times a step memory is asked for, some is freed and it is asked for again" in found.why
+    text = "".join(advice.code for advice in found.fix)
+    assert "checkpoint" in text
+    assert "empty_cache" not in text
+    assert Facts(asked(launched=False).trace()).memory.allocations.retries == 4
+
+
+@pytest.mark.parametrize(
+    "builder", [asked(launched=True), asked(launched=False, freed=False)], ids=["a cache emptied", "two asked for"]
+)
+def test_what_is_emptied_between_launches_and_what_is_only_asked_for_is_no_retry(builder: TraceBuilder) -> None:
+    found = judged(RULE, builder).finding
+    assert "asked for again" not in found.why
+    assert "empty_cache" in "".join(advice.code for advice in found.fix)
