@@ -33,6 +33,7 @@ loss.backward()
 2. Smaller buckets (`bucket_cap_mb`; where nothing is given the first has 1 MiB, the others 25); wrap in DDP before
    `torch.compile`.
 3. FSDP: `backward_prefetch=BackwardPrefetch.BACKWARD_PRE`, `forward_prefetch=True`; FSDP2: `set_modules_to_forward_prefetch`.
+   That hides gathers. Where reduce-scatters stand alone: a unit for each block, no `CUDA_DEVICE_MAX_CONNECTIONS=1`.
 4. Activations between layers (tensor parallelism): sequence parallelism and asynchronous products. Stages of a pipeline: more
    micro-batches, an interleaved schedule.
 

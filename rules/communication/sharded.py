@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 from rules.changes import older_than
-from rules.communication.kinds import MANY_CALLS, SMALL_BYTES, reduced_once
+from rules.communication.kinds import MANY_CALLS, SMALL_BYTES, WORTH_ADVICE, reduced_once
 
 _SHARDED_NOTE = (
     "Parameters are gathered and gradients scattered in 16 bits: half the bytes. Layers then compute in 16 bits as well, and sums "
@@ -34,6 +34,17 @@ _PREFETCHED_FURTHER = Advice(
     "python",
     "for block, following in zip(blocks, blocks[1:]):\n    block.set_modules_to_forward_prefetch([following])",
     "Gathers the next block's parameters while this one computes. It hides gathering, not reducing.",
+)
+_SCATTERED = Advice(
+    "text",
+    "Find out why gradients are scattered beside no compute: FSDP does it behind the backward pass of each block, on a stream of "
+    "its own, while the block before it computes.",
+    "Most of what nothing hides are reduce-scatters, and prefetching parameters hides none of them. A model wrapped as one unit "
+    "scatters at the end: `fully_shard` block by block. Ranks that are early wait in it for one that is late.{queue}",
+)
+_ONE_QUEUE = (
+    " `CUDA_DEVICE_MAX_CONNECTIONS=1` in the environment, which launchers of Megatron-LM set, puts all streams in one queue, where "
+    "they take turns (verl-project/verl-omni#421): unset it."
 )
 _WITHIN_MACHINES = Advice(
     "python",
@@ -111,7 +122,16 @@ def hide_more(facts: Facts) -> tuple[Advice, ...]:
         return (_ZERO_BESIDE_COMPUTE,)
     if facts.communication.collectives.replicas_of_shards:
         return reduced_once(facts) or (_REPLICAS_SUMMED_SELDOM,)
-    return (_PREFETCHED_FURTHER if facts.communication.reductions_a_step else _PREFETCHED,)
+    prefetched = (_PREFETCHED_FURTHER if facts.communication.reductions_a_step else _PREFETCHED,)
+    if "reduce_scatter" not in (facts.communication.collectives.main_kind or ""):
+        return prefetched
+    queue = _ONE_QUEUE if facts.device.kind == "cuda" else ""
+    gathered = sum(ns for kind, ns in facts.communication.collectives.exposed_ns.items() if "gather" in kind)
+    return (
+        *reduced_once(facts),
+        replace(_SCATTERED, note=_SCATTERED.note.format(queue=queue)),
+        *(prefetched if facts.steps.ratio(gathered) >= WORTH_ADVICE else ()),
+    )
 
 
 def larger_units(facts: Facts) -> tuple[Advice, ...]:

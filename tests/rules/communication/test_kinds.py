@@ -9,6 +9,7 @@ from analyzer.finding import Finding, State
 from building.clocked import Clocked
 from building.dialects import rocm
 from rules.communication.exposed import RULE
+from rules.communication.poor_overlap import RULE as OVERLAP
 from rules.communication.small_collectives import RULE as SMALL
 from running.one_rule import judged, run
 from stories.models import GATHER, RANKS, layer, update
@@ -93,7 +94,8 @@ def test_sums_over_replicas_are_no_gathers() -> None:
     assert "init_device_mesh" not in said
     alone = text(judged(RULE, sharded(1, replicas=False)).finding)
     assert "over replicas" not in alone
-    assert "prefetch([following])" in alone
+    # What nothing runs beside are the reduce-scatters.
+    assert "prefetching parameters hides none of them" in alone
 
 
 def numbers(elements: int) -> Clocked:
@@ -152,3 +154,26 @@ def test_streams_of_amd_that_take_turns() -> None:
     rocm(apart)
     assert "GPU_MAX_HW_QUEUES" not in text(judged(RULE, apart).finding)
     assert "GPU_MAX_HW_QUEUES" not in text(judged(RULE, on_amd(beside=False)).finding)
+
+
+@pytest.mark.parametrize(("kind", "kernel"), [("_reduce_scatter_base", SCATTER), ("_allgather_base", GATHER)])
+@pytest.mark.parametrize("device", ["cuda", "rocm"])
+def test_prefetching_is_advised_where_gathers_are_exposed_and_not_where_gradients_are_scattered(
+    kind: str, kernel: str, device: str
+) -> None:
+    """FSDP2 whose backward pass stands still for each collective."""
+    world = Clocked(top=RANKS)
+    for _ in world.steps(3):
+        with world.backward():
+            for index in range(6):
+                with world.node("MmBackward0"):
+                    layer(world, 2, backward=True)
+                with world.inside(f"FSDP::post_backward_reduce (layers.{index})"):
+                    end = world.collective(kind, 900, kernel=kernel, stream=22, after=world.busy_until[7])
+                    world.busy_until[7] = end
+        update(world)
+    said = text(judged(OVERLAP, world if device == "cuda" else rocm(world)).finding)  # type: ignore[arg-type]
+    scattered = kind == "_reduce_scatter_base"
+    assert ("reduce-scatters" in said) is scattered
+    assert ("orward_prefetch" in said) is not scattered
+    assert ("CUDA_DEVICE_MAX_CONNECTIONS" in said) is (scattered and device == "cuda")
