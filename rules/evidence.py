@@ -12,16 +12,18 @@ from analyzer.units import share
 
 # Longer names tell no more.
 _NAME_LENGTH = 100
+# Kernels in a table.
+_SHOWN = 5
 # A share below rounds to nothing.
 _WORTH_SAYING = 0.01
 
 
 def kernel_table(facts: Facts, rows: BoolArray, title: str) -> Table:
-    """The kernels that take most of the time of the given ones."""
+    """The kernels that take most of the time of the given ones, each with all of them that are shown under one name."""
     steps = max(facts.steps.count, 1)
     found: dict[str, tuple[int, int]] = {}
-    for name, number, total in facts.kernels.named.longest(rows):
-        # Instances of one template may differ in the size of their blocks alone.
+    for name, number, total in facts.kernels.named.longest(rows, None):
+        # Instances of one template may differ in the size of their blocks alone: a figure beside the name counts all of them.
         shown = short(name)[:_NAME_LENGTH]
         calls, time = found.get(shown, (0, 0))
         found[shown] = (calls + number, time + total)
@@ -30,7 +32,7 @@ def kernel_table(facts: Facts, rows: BoolArray, title: str) -> Table:
         (Column("kernel", "text"), Column("calls a step", "count"), Column("time a step", "ns")),
         tuple(
             (name, round(calls / steps, 1), time / steps)
-            for name, (calls, time) in sorted(found.items(), key=lambda one: -one[1][1])
+            for name, (calls, time) in sorted(found.items(), key=lambda one: -one[1][1])[:_SHOWN]
         ),
     )
 

@@ -172,7 +172,9 @@ def _mostly(found: Kernels, rows: BoolArray) -> str:
     for number in (1, 2):
         longest = found.longest(rows, number)
         if 2 * sum(total for _, _, total in longest) > found.time_ns(rows):
-            return f" Most of it is {' and '.join(f'`{short(name)[:_NAME_LENGTH]}`' for name, _, _ in longest)}."
+            # Two instances of one template are shown by one name.
+            names = dict.fromkeys(short(name)[:_NAME_LENGTH] for name, _, _ in longest)
+            return f" Most of it is {' and '.join(f'`{name}`' for name in names)}."
     return ""
 
 

@@ -178,8 +178,13 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
     def _tensor_core(self) -> npt.NDArray[np.int8]:
         return self.frame["tensor_core"].to_numpy(dtype=np.int8, na_value=NONE)
 
-    def longest(self, rows: BoolArray, limit: int = 5) -> list[tuple[str, int, int]]:
-        """The names that take most of the time of the given kernels: (name, number, summed nanoseconds)."""
+    def longest(self, rows: BoolArray, limit: int | None = 5) -> list[tuple[str, int, int]]:
+        """The names that take most of the time of the given kernels: (name, number, summed nanoseconds).
+
+        Args:
+            rows: Which kernels, shape (kernels,).
+            limit: How many names; None for all.
+        """
         codes, distinct = codes_of(self.frame["name"])[rows], distinct_texts(self.frame["name"])
         counts, totals = sums_by(codes, self.frame["dur_ns"].to_numpy()[rows], len(distinct))
         seen = np.flatnonzero(counts)
