@@ -47,9 +47,10 @@ def outside_steps(trace: Trace, steps: Steps) -> OutsideSteps:
     work = [part for part in (trace.ops, trace.runtime, trace.collectives, trace.kernels, trace.copies) if len(part)]
     begins = min((int(part["start_ns"].min()) for part in work), default=first)
     ends = max((int(part["end_ns"].max()) for part in work), default=last)
-    # Steps that the end of a cut file took something from are dropped, which is said.
     if trace.whole_until_ns is not None:
-        ends = min(ends, trace.whole_until_ns)
+        # Steps that the end of a cut file took something from are dropped, which is said: what follows the last is their beginning.
+        dropped = any(repair.kind == "partial-step" for repair in trace.repairs)
+        ends = last if dropped else min(ends, trace.whole_until_ns)
     before, after = max(first - begins, 0), max(ends - last, 0)
     outside = IntervalSet.of([(first - before, first), (last, last + after)])
     return OutsideSteps(before, after, last + after - (first - before), _evaluates(trace, steps, outside))
@@ -60,7 +61,8 @@ def _evaluates(trace: Trace, steps: Steps, outside: IntervalSet) -> bool:
     if not outside:
         return False
     draws = trace.annotations["start_ns"].to_numpy()[is_any(trace.annotations["kind"], "loader")]
-    if not outside.contains(draws).any():
+    # Where a file ends early, one batch may be that of a step whose backward pass is lost.
+    if int(outside.contains(draws).sum()) < (1 if trace.whole_until_ns is None else 2):
         return False
     passes = trace.ops["start_ns"].to_numpy()[matching(trace.ops["name"], is_backward_node)]
     return bool(steps.host_window.contains(passes).any()) and not outside.contains(passes).any()

@@ -19,11 +19,14 @@ def check(trace: Trace, device: DeviceFacts, steps: Steps) -> Iterator[Symptom]:
     if until is None or not steps.recorded:
         return
     ((begin, end),) = steps.recorded.pairs()
+    # A step's mark stands before what it spans: of one that nothing follows, the mark alone says how much is missing.
+    end = max(end, int(trace.steps["end_ns"].max())) if len(trace.steps) else end
     if not (trace.steps["end_ns"] <= until).any() and end - until >= LOST_CAUTION * (end - begin):
+        why = "no step is whole" if len(trace.steps) else "its events do not stand in the order of time"
         yield Symptom(
             "PG005",
             Gravity.UNUSABLE,
-            "The file ends early, and its events do not stand in the order of time: what is lost, device work above all, may be "
+            f"The file ends early, and {why}: what is lost, device work above all, may be "
             f"of any part of the last {duration(end - until)} of {duration(end - begin)}, and looks like waiting.",
             WHOLE_FILE,
             1,

@@ -50,6 +50,30 @@ def test_a_file_in_the_order_of_time_loses_its_end_only(tmp_path: Path) -> None:
     assert cut(tmp_path, training(), 0.7) == []
 
 
+@pytest.mark.parametrize("share", [0.55, 0.75, 0.85])
+def test_a_file_that_ends_in_its_only_step_is_no_base_of_advice(tmp_path: Path, share: float) -> None:
+    """The mark stands first: what follows the last event that was read looks like time in which nothing happens."""
+    builder = TraceBuilder()
+    builder.top = {"schemaVersion": 1}
+    builder.step(0, 0, 1_000)
+    for index in range(100):
+        builder.op("aten::add", index * 10, 9)
+    assert cut(tmp_path, builder, 1.0) == []
+    (symptom,) = cut(tmp_path, builder, share)
+    assert symptom.gravity is Gravity.UNUSABLE
+    assert "no step is whole" in symptom.message
+
+
+def test_of_a_file_that_ends_in_its_second_step_the_first_is_judged(tmp_path: Path) -> None:
+    builder = TraceBuilder()
+    builder.top = {"schemaVersion": 1}
+    for number in range(2):
+        builder.step(number, number * 1_000, 1_000)
+        for index in range(100):
+            builder.op("aten::add", number * 1_000 + index * 10, 9)
+    assert cut(tmp_path, builder, 0.75) == []
+
+
 def test_without_marks_a_small_loss_is_one(tmp_path: Path) -> None:
     assert cut(tmp_path, training(marked=False), 0.7) == []
 

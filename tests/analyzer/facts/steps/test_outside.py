@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 
+from analyzer.explain import analyse
 from analyzer.facts import Facts
 from building.builders import TraceBuilder
 from building.clocked import Clocked
@@ -48,6 +51,44 @@ def test_what_draws_no_batches_is_told_without_a_guess_at_what_it_is() -> None:
         said = told(followed(20, loader=False, marks=marks))
         assert "lies in no step" in said
         assert "evaluation" not in said
+
+
+def on_the_cpu(batches: int) -> TraceBuilder:
+    """Four steps of training without a device, and so many batches of an evaluation behind the last of them."""
+    builder = TraceBuilder(None)
+    builder.top = {"schemaVersion": 1}
+    for number in range(4 + batches):
+        at = number * 1_000
+        if number < 4:
+            builder.step(number, at, 1_000)
+        builder.loader(at, 500)
+        for index in range(20):
+            builder.op("aten::add", at + 500 + index * 10, 9)
+        if number < 4:
+            builder.op("autograd::engine::evaluate_function: AddBackward0", at + 800, 90)
+            builder.optimizer(at + 900, 90)
+    return builder
+
+
+def cut(folder: Path, builder: TraceBuilder, share: float) -> str:
+    """What the verdict says of it where the file ends early, written in the order of time."""
+    document = builder.document()
+    document["traceEvents"].sort(key=lambda event: event.get("ts", 0))
+    text = json.dumps(document)
+    (folder / "trace.json").write_text(text[: int(len(text) * share)])
+    return analyse(folder / "trace.json").summary.verdict.text
+
+
+@pytest.mark.parametrize("share", [0.65, 0.68, 0.72, 0.9, 0.94, 0.97])
+def test_the_step_in_which_a_file_ends_is_no_evaluation(share: float, tmp_path: Path) -> None:
+    """Its batch is drawn, its backward pass is lost."""
+    said = cut(tmp_path, on_the_cpu(0), share)
+    assert "Input-bound" in said
+    assert "lies in no step" not in said
+
+
+def test_an_evaluation_in_which_a_file_ends_is_told(tmp_path: Path) -> None:
+    assert "as an evaluation does" in cut(tmp_path, on_the_cpu(4), 0.95)
 
 
 @pytest.mark.parametrize(("before", "after"), [(0, 0), (400, 0), (0, 300), (400, 300)])
