@@ -19,7 +19,7 @@ from traces.patterns import Pattern
 from traces.progress import Progress, silent
 from traces.reader import limits, memory_left
 from traces.reader.about.completeness import whole_until_ns
-from traces.reader.about.foreign import beyond_clocks, not_from_torch
+from traces.reader.about.foreign import beyond_clocks, not_from_torch, refuse_timeline
 from traces.reader.about.provenance import recall
 from traces.reader.about.unknown_categories import notes_of, unknown_categories
 from traces.reader.clean.quarantine import FRAME_OF
@@ -110,6 +110,7 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
     columns, top = document.columns, document.top
     limits.check_memory(decoded.name, columns.size_bytes, memory_left.available_bytes(), held=columns.held_bytes)
     recall(top, document.repairs)
+    refuse_timeline(decoded.name, columns)
     builder = FrameBuilder(columns, document.repairs)
     cut = bool(document.repairs.count("truncated"))
     whole_until = whole_until_ns(columns, builder.tables) if cut else None

@@ -312,6 +312,45 @@ def test_chrome_traces_of_other_programs_are_named(tmp_path: Path, process: str,
     assert expected in refused(tmp_path, json.dumps({"traceEvents": events}).encode())
 
 
+_OP = {
+    "ph": "X",
+    "cat": "Op",
+    "name": "MatMul",
+    "pid": 1,
+    "tid": 2,
+    "ts": 5,
+    "dur": 6,
+    "args": {"name": "a", "op": "MatMul"},
+}
+
+
+def test_the_timeline_of_a_tensorflow_session_is_no_trace_of_torch(tmp_path: Path) -> None:
+    """Its events are of a category that torch's are of, too; its processes are devices."""
+    device = "/job:localhost/replica:0/task:0/device:GPU:0 Compute"
+    named = {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": device}}
+    assert "of JAX or TensorFlow" in refused(tmp_path, json.dumps({"traceEvents": [named, _OP]}).encode())
+    named["args"] = {"name": "python"}
+    assert len(read_text(tmp_path, json.dumps({"traceEvents": [named, _OP]})).ops) == 1
+
+
+@pytest.mark.parametrize("category", ["FEE", "fee"])
+def test_a_trace_of_viztracer_is_named(tmp_path: Path, category: str) -> None:
+    event = {**_OP, "cat": category, "name": "f (a.py:1)", "args": {}}
+    assert "of VizTracer" in refused(tmp_path, json.dumps({"traceEvents": [event]}).encode())
+
+
+def test_what_is_no_chrome_trace_at_all_is_named_for_what_it_is(tmp_path: Path) -> None:
+    rows = json.dumps([{"Time (%)": 50.0, "Instances": 5, "Name": "sgemm"}] * 3)
+    assert "a list of other objects" in refused(tmp_path, rows.encode())
+    profile = {"nodes": [{"id": 1, "callFrame": {"functionName": "(root)"}, "children": []}], "startTime": 1}
+    assert "a CPU profile of Node.js" in refused(tmp_path, json.dumps(profile).encode())
+    graph = {"schema": "1.1.1-chakra.0.0.4", "nodes": [{"id": 1, "name": "[pytorch|profiler|execution_trace|thread]"}]}
+    assert "an execution trace" in refused(tmp_path, json.dumps(graph).encode())
+    # One stray object in front of events is left out, as before.
+    stray = json.dumps([{"note": "copied"}, {**_OP, "cat": "cpu_op"}])
+    assert len(read_text(tmp_path, stray).ops) == 1
+
+
 def test_what_torch_writes_without_kineto_is_named(tmp_path: Path) -> None:
     events = [
         {"name": "mm", "ph": "X", "ts": 101.5, "dur": 134.5, "tid": 1, "pid": "CPU functions", "args": {}},

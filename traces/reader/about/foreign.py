@@ -17,12 +17,13 @@ _PROGRAMS = (
         "XProf or TensorBoard (`pip install xprof`)",
     ),
     (r"devtools|blink|v8|cc,|toplevel", "Chrome's own profiler", "Chrome's developer tools"),
-    (r"FEE|viztracer", "VizTracer", "`vizviewer`"),
+    (r"\b(?:FEE|fee)\b|viztracer", "VizTracer", "`vizviewer`"),
 )
 
 # What `EventList.export_chrome_trace` calls the process of the host's side, in lower case.
 _WITHOUT_KINETO = "cpu functions"
 _EXPORT = "name the file as prof.export_chrome_trace(...) wrote it, not one that another tool has changed"
+_TIMELINE = "Op"
 # The category of the span that kineto puts around every recording, an empty one too.
 _OWN_SPAN = "Trace"
 
@@ -42,6 +43,29 @@ def beyond_clocks(name: str, repairs: Repairs) -> UnreadableTraceError | None:
         where=f"event {stray.first_event:,}" if stray.first_event is not None else name,
         why="`ts` counts microseconds; these may be nanoseconds, or damaged",
         fix="export it with prof.export_chrome_trace(...), or divide every `ts` and `dur` by 1000",
+    )
+
+
+def refuse_timeline(name: str, columns: Columns) -> None:
+    """Refuses what TensorFlow's `timeline.Timeline` writes: the category of its events is a word of torch's, too.
+
+    Args:
+        name: File name.
+        columns: Its events.
+
+    Raises:
+        UnreadableTraceError: Its processes are devices, as only TensorFlow names them.
+    """
+    pattern, program, tool = _PROGRAMS[0]
+    if _TIMELINE in columns.seen_categories and re.search(pattern, " ".join(columns.decoded_texts())):
+        raise _of_program(name, program, tool)
+
+
+def _of_program(name: str, program: str, tool: str) -> UnreadableTraceError:
+    return UnreadableTraceError(
+        f"{name} is a Chrome trace of {program}, not of torch.profiler",
+        where="the names of its processes and categories",
+        fix=f"open it with {tool}, or at https://ui.perfetto.dev",
     )
 
 
@@ -88,14 +112,10 @@ def not_from_torch(name: str, columns: Columns, repairs: Repairs) -> UnreadableT
     hint = " ".join(words)
     for pattern, program, tool in _PROGRAMS:
         if re.search(pattern, hint):
-            return UnreadableTraceError(
-                f"{name} is a Chrome trace of {program}, not of torch.profiler",
-                where="the names of its processes and categories",
-                fix=f"open it with {tool}, or at https://ui.perfetto.dev",
-            )
+            return _of_program(name, program, tool)
     listed = ", ".join(sorted({word for word in words if word})[:5])
     return UnreadableTraceError(
         f"{name} is a Chrome trace, but nothing in it comes from torch.profiler",
-        where=f"{columns.events:,} events" + (f" of {listed}" if listed else ""),
+        where=f"{columns.events:,} event{'' if columns.events == 1 else 's'}" + (f" of {listed}" if listed else ""),
         fix="record with torch.profiler, or `advisor collect`; https://ui.perfetto.dev shows this file",
     )

@@ -43,6 +43,9 @@ _MAGIC: tuple[tuple[bytes, tuple[str, str]], ...] = (
     (b"\x80\x05", _PICKLE),
 )
 
+# An object with no other inside, and the keys of which each event has one.
+_FLAT = Pattern(rb'\{\s*"[^{}]*\}')
+_OF_EVENT = Pattern(rb'"(?:ph|ts)"\s*:')
 _EVENTS = Pattern(rb'"traceEvents"\s*:\s*\[')
 _XPLANE = (
     "an XPlane protobuf, as JAX and TensorFlow write",
@@ -72,6 +75,10 @@ _OTHER_JSON: tuple[tuple[Pattern[bytes], tuple[str, str]], ...] = (
     (
         Pattern(rb'"\$schema"\s*:\s*"https://www\.speedscope\.app'),
         ("a speedscope profile", "open it at https://www.speedscope.app"),
+    ),
+    (
+        Pattern(rb'"nodes"\s*:\s*\[\s*\{[^\]]*"callFrame"\s*:'),
+        ("a CPU profile of Node.js or Chrome", "open it with Chrome's developer tools"),
     ),
     (
         Pattern(rb'"nodes"\s*:\s*\['),
@@ -123,6 +130,8 @@ def refuse_other_lists(name: str, head: bytes) -> None:
         what, fix = _PYTHON
     elif inside and b'"ph"' not in first[: inside.start()]:
         what, fix = "a list of whole traces", "write each to a file of its own, the first with `jq '.[0]'`"
+    elif _FLAT.match(first) and not _OF_EVENT.search(first):
+        what, fix = "a list of other objects, not of a trace's events", "export it with prof.export_chrome_trace(...)"
     else:
         return
     raise UnreadableTraceError(f"{name} is {what}", where="its first bytes", fix=fix)
