@@ -33,7 +33,7 @@ _INFERRED: dict[BoundBy, tuple[str, str]] = {
     ),
 }
 # Waits that the program asks for, and could do without or do later.
-_PROGRAMS_WAITS = ("scalar", "copy_out", "copy_in", "explicit", "shape")
+_PROGRAMS_WAITS = ("scalar", "copy_out", "copy_in", "explicit", "extension", "shape")
 # Causes of launching on the host, as the verdict groups them.
 _DISPATCH = ("launch", "framework", "optimizer")
 

@@ -8,7 +8,7 @@ from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration
 
 # What the program asks for, and could do without or do later.
-_WAITS = ("scalar", "copy_out", "copy_in", "explicit", "shape")
+_WAITS = ("scalar", "copy_out", "copy_in", "explicit", "extension", "shape")
 # From half of the time on the wait is the question, not how fast the host is.
 _MOST = 0.5
 

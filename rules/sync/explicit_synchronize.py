@@ -1,7 +1,8 @@
 """SY003 explicit-synchronize: the program itself waits for the device inside the loop.
 
 ## What it finds
-`torch.cuda.synchronize()`, `stream.synchronize()` or `event.synchronize()` inside the steps, where the device then runs dry.
+`torch.cuda.synchronize()`, `stream.synchronize()` or `event.synchronize()` inside the steps, where the device then runs dry. And
+the same calls of an extension inside an op of its own.
 
 ## Why it costs time
 The host waits until the device has finished, and only then launches the next work. Without the call it would have launched that
@@ -10,9 +11,9 @@ that.
 
 ## How it is measured
 `|sync owned by synchronize calls outside any op| / |used steps|`: the part of the cause `sync` inside these calls and after them
-until the next kernel while the host catches up; per call never more than the call lasted. Calls below an op belong to that op, and
-synchronisations of the whole device after the last launch of the trace are the profiler's own. Unit: nanoseconds, shown as a share
-of the step.
+until the next kernel while the host catches up; per call never more than the call lasted. Calls below an op belong to that op:
+those directly inside one that is not torch's own are told by themselves, with the same thresholds. Synchronisations of the whole
+device after the last launch of the trace are the profiler's own. Unit: nanoseconds, shown as a share of the step.
 
 ## Example
 Slow:
@@ -37,7 +38,8 @@ timings.append((start, end))
 ## Fix
 1. Delete the call. Where results were copied to the host before it, wait for that copy alone and later; inside the step of an
    optimizer look for a version without.
-2. To time work, record `torch.cuda.Event(enable_timing=True)` and read the events after the loop.
+2. Inside an extension's op: a version without the wait, or its makers.
+3. To time work, record `torch.cuda.Event(enable_timing=True)` and read the events after the loop.
 
 ## Expected gain
 At most the device's idle time from the calls on, never more than the calls lasted, up to the next call that waits for another
@@ -87,31 +89,63 @@ META = RuleMeta(
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
-    """Fires when synchronize calls of the program own `min_ratio` of the used steps, or leave `behind_ratio` idle behind."""
+    """Fires when synchronize calls of the program own `min_ratio` of the used steps, or leave `behind_ratio` idle behind.
+
+    Those inside ops of an extension are told by themselves.
+    """
+    said, inside = _of_program(facts, limits), _of_extension(facts, limits)
+    if inside is None or isinstance(said, Finding):
+        yield said
+    if inside is not None:
+        yield inside
+
+
+def _of_extension(facts: Facts, limits: Limits) -> Finding | None:
+    """What is told of synchronize calls inside ops of an extension; None where they cost little."""
+    calls = facts.sync.waits.of("extension")
+    if not len(calls) or not fires(facts, "extension", limits["min_ratio"], limits["behind_ratio"]):
+        return None
+    op, name = calls.costliest_op, calls.costliest_call
+    return finding(
+        facts,
+        calls,
+        "extension",
+        f"`{name}` inside `{op}`, which an extension calls there",
+        (
+            Advice(
+                "text",
+                f"Take the wait out of `{op}`: kernels on one stream keep their order without it, and a launch that failed is told "
+                f"by `{'hip' if facts.device.kind == 'rocm' else 'cuda'}GetLastError`.",
+                "Where the op is not yours: look for a version of its library without the wait, or tell its makers. It is needed "
+                "only where the op reads on the host what it has computed.",
+            ),
+        ),
+        "Record again: no synchronize call inside the op.",
+    )
+
+
+def _of_program(facts: Facts, limits: Limits) -> Finding | Outcome:
+    """What is told of synchronize calls outside any op."""
     calls = facts.sync.waits.of("explicit")
     if not len(calls):
         own = " (the profiler's own at the end is not counted)" if len(facts.sync.waits.of("profiler")) else ""
-        yield not_applicable(f"no synchronize call outside an op in the used steps{own}")
-        return
+        return not_applicable(f"no synchronize call outside an op in the used steps{own}")
     brings = 2 * facts.sync.awaited_copies.blocked_ns > calls.blocked_ns
     if brings and facts.model.optimizing.on_host:
-        yield clear("the host waits for gradients that are copied to it: its own update needs them (OP005)")
-        return
+        return clear("the host waits for gradients that are copied to it: its own update needs them (OP005)")
     timed = calls.inside(facts.kernels.timed_runs.host)
     if 2 * timed.blocked_ns > calls.blocked_ns:
-        yield clear(
+        return clear(
             f"most of the {count(len(calls), 'synchronize call')} are an autotuner's, which times kernels (KE011)"
         )
-        return
     ratio = facts.steps.ratio(facts.sync.waits.owned("explicit").total_ns)
     if not fires(facts, "explicit", limits["min_ratio"], limits["behind_ratio"]):
-        yield clear(
+        return clear(
             f"synchronize calls own {share(ratio)} of the step, below {share(limits['min_ratio'])}{beside_work(facts, 'explicit')}"
         )
-        return
     name = calls.costliest_call
     inside = _inside_update(facts, calls)
-    yield finding(
+    return finding(
         facts,
         calls,
         "explicit",

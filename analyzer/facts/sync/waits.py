@@ -49,6 +49,11 @@ _PLAIN = (
 )
 # What torch's anomaly mode runs directly below every node of the backward pass (torch/csrc/autograd/engine.cpp).
 ANOMALY_CHECK = r"aten::(?:isnan|_is_any_true|any|item|is_nonzero)$"
+# Ops that are not torch's own: those of extensions, whose code may synchronise as the program's does.
+_OF_EXTENSION = (
+    r"(?!(?:aten|prims|prim|c10|c10d|_c10d_functional\w*|symm_mem|torch|torchvision|torchaudio|autograd|quantized|mkldnn|inductor"
+    r"|profiler|rpc)::)\w+(?:::\w+)+$"
+)
 # Synchronisations that wait for all of a device's work.
 _WHOLE_DEVICE = Pattern(r"(?:Device|Thread|Ctx)Synchronize", re.IGNORECASE)
 _UNSCALE = r"aten::_amp_foreach_non_finite_check_and_unscale_"
@@ -64,7 +69,8 @@ class Waits(msgspec.Struct, frozen=True):
             program itself), asker (the outermost op that is more than a copy, empty without one), thread, start_ns, end_ns,
             dur_ns, device_ns, copy_start_ns, copy_end_ns (of the copy it waits for, 0 without one), size_bytes (Int64), pinned
             (bool), of_all (bool: of all of the device's work), idle_ns (what it owns), step.
-            `reason` is loader, anomaly, shape, scaler, scalar, copy_out, async_copy, copy_in, profiler, explicit or internal.
+            `reason` is loader, anomaly, shape, scaler, scalar, copy_out, async_copy, copy_in, profiler, explicit, extension (in
+            an op of one) or internal.
         sync: What the cause `sync` owns.
         idle: When the device does nothing, except where a call waits for work that is not in the trace.
         copying: What the cause `copy` owns: copies with nothing computed beside.
@@ -219,6 +225,7 @@ def _reasons(
         ("async_copy", moves_out & frame["pinned"].to_numpy() & ~beside_sync),
         ("copy_out", moves_out | beside_out),
         ("copy_in", in_op & np.isin(above, inward_above)),
+        ("extension", is_sync & (tree.of_source("ops") & tree.matching(_OF_EXTENSION))[above]),
         ("internal", in_op | ~is_sync),
         ("profiler", _profilers_own(trace, frame)),
     ]

@@ -6,6 +6,7 @@ import pytest
 
 from analyzer.finding import Confidence, Severity, State
 from building.builders import TraceBuilder
+from building.dialects import rocm
 from building.other_devices import xpu
 from rules.sync.explicit_synchronize import RULE
 from rules.sync.scalar_read import RULE as SCALAR
@@ -101,3 +102,24 @@ def test_without_a_device_the_question_does_not_arise() -> None:
     builder.step(0, 0, STEP)
     builder.op("aten::linear", 0, STEP)
     assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("device", ["cuda", "rocm"])
+def test_an_extension_that_waits_inside_its_own_op_is_told_by_the_op(device: str) -> None:
+    builder = world(in_op="fastvideo::sliding_tile_attention")
+    found = judged(RULE, builder if device == "cuda" else rocm(builder)).finding
+    name = "cudaDeviceSynchronize" if device == "cuda" else "hipDeviceSynchronize"
+    assert f"`{name}` inside `fastvideo::sliding_tile_attention`" in found.why
+    (fix,) = found.fix
+    assert f"`{'cuda' if device == 'cuda' else 'hip'}GetLastError`" in fix.code
+    assert "torch.cuda.synchronize" not in fix.code
+
+
+@pytest.mark.parametrize("op", ["aten::linalg_eigh", "autograd::engine::evaluate_function: X", "FooBackward0"])
+def test_what_torch_waits_for_inside_its_own_ops_nobody_can_delete(op: str) -> None:
+    assert run(RULE, world(in_op=op)).state is State.NOT_APPLICABLE
+
+
+def test_a_wait_of_an_extension_beside_a_busy_device_costs_nothing() -> None:
+    builder = world(in_op="fastvideo::sliding_tile_attention", refill=200, wait=300)
+    assert run(RULE, builder).state is not State.FIRED
