@@ -10,7 +10,8 @@ step (and, where the cache of casts cannot help, several times), and each conver
 ## How it is measured
 `|conversion kernels| / |device busy|`. A conversion is a copy kernel below `aten::to` or `aten::_to_copy` whose input is 16-bit
 and output 32-bit or the reverse where types were recorded; else one whose name says so (`bfloat16_copy_kernel`,
-`converting_copy_kernel`, `LoadWithCast`). Copies inside the optimizer's span are its master weights and wanted.
+`converting_copy_kernel`, `LoadWithCast`, or the compiler's `triton_poi_fused__to_copy_0`, which does nothing else). Copies
+inside the optimizer's span are its master weights and wanted.
 
 ## Example
 Slow:
@@ -32,8 +33,9 @@ for _ in range(steps):
 ## Fix
 1. Convert inputs once, before the loop, and drop `.float()` calls inside the model.
 2. `torch.compile` fuses a conversion into the kernel before or after it.
-3. Keep the weights in bfloat16, with an optimizer that holds 32-bit copies.
-4. Conversions to 8 bits belong to their products: compile the model, which fuses scaling and converting.
+3. Compiled, what autocast computes in 32 bits converts in kernels of its own: keep it in 16 bits where results allow.
+4. Keep the weights in bfloat16, with an optimizer that holds 32-bit copies.
+5. Conversions to 8 bits belong to their products: compile the model, which fuses scaling and converting.
 
 ## Expected gain
 At most these kernels' time, times the share of the step in which the device is busy.
@@ -73,6 +75,7 @@ META = RuleMeta(
 )
 
 
+_OF_COMPILER = Pattern(r"triton_")
 # aten/src/ATen/native/cuda/Copy.cu.
 _EIGHT = Pattern(r"float8_\w*copy_kernel|converting_copy_kernel\w*<[^()]*Float8")
 
@@ -120,6 +123,24 @@ _IN_LISTS = Advice(
 )
 
 
+# Autocast's list of torch 2.12 (pytorch#174824, #188955).
+_APART = Advice(
+    "python",
+    'with torch.autocast("cuda", enabled=False):\n    y = norm(x)          # weight and input in bfloat16',
+    "The compiler fuses a conversion into its neighbours, save where several kernels read what it gives, or a product does: as "
+    "around what autocast computes in 32 bits (`rms_norm` from torch 2.12 on), and for weights. Where input and weight may stay in "
+    "16 bits nothing is converted: compare the results.",
+)
+
+
+def _generated(facts: Facts) -> bool:
+    """Whether most conversions are kernels that the compiler made."""
+    rows = facts.kernels.casts.rows
+    return 2 * facts.kernels.named.time_ns(rows & facts.kernels.named.like(_OF_COMPILER)) > facts.kernels.named.time_ns(
+        rows
+    )
+
+
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     if _of_updates(facts):
         return (_IN_LISTS,)
@@ -140,6 +161,8 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
                 "more than 8 bits save.",
             ),
         )
+    if _generated(facts):
+        return (_APART, weights)
     return (inputs, weights) if facts.kernels.fusion.compiled else (inputs, fused, weights)
 
 

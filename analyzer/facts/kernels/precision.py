@@ -191,7 +191,7 @@ class Casts(msgspec.Struct, frozen=True):
 
 
 def casts(trace: Trace, host: HostFacts, kernels: Kernels) -> Casts:
-    """Finds conversions, by the types of the copy's two tensors, else by the kernel's name."""
+    """Finds conversions, by the types of the copy's two tensors, else by the kernel's name, as that of a generated one."""
     found = kernels
     at = found.frame["op"].to_numpy()
     below = host.ops.nearest(_named(host, _CAST_OP)) != NONE
@@ -199,7 +199,7 @@ def casts(trace: Trace, host: HostFacts, kernels: Kernels) -> Casts:
     typed, mixed = ask_types(types, at, lambda kinds: len(kinds) > 1, _converts)
     copies = found.is_family("copy", "elementwise") & pick(below, at)
     named = found.is_family("copy") & found.frame["cast"].to_numpy() & ~found.like(_OTHER_FORMATS) & pick(below, at)
-    rows = np.where(typed, copies & mixed, named) & ~found.frame["in_optimizer"].to_numpy()
+    rows = (np.where(typed, copies & mixed, named) | found.like(_GENERATED)) & ~found.frame["in_optimizer"].to_numpy()
     short = found.is_format("fp16", "bf16").any() or any(
         "c10::Half" in text or "BFloat16" in text for text in distinct_texts(types)
     )
@@ -226,6 +226,10 @@ def double_kernels(trace: Trace, kernels: Kernels) -> tuple[BoolArray, bool]:
 
 
 _CAST_OP = Pattern(r"aten::(?:to|_to_copy|float|half|bfloat16|type_as)$")
+# Kernels of Inductor bear the names of what they fuse, in the order of the alphabet: these convert, and lay out at most.
+_GENERATED = Pattern(
+    r"triton_poi_fused__to_copy(?:_(?:_unsafe_view|permute|slice|squeeze|t|transpose|unsqueeze|view))*_\d+$"
+)
 # What states both formats in its name, as numbers of a mask do that become floats.
 _OTHER_FORMATS = Pattern(r"converting_copy_kernel\w*<(?:(?!Half|BFloat16|Float8)[^()])*\(")
 _SHORT_TYPES = frozenset(("c10::Half", "c10::BFloat16", "Half", "BFloat16"))

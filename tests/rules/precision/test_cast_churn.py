@@ -6,6 +6,7 @@ import pytest
 
 from analyzer.finding import Confidence, State
 from building.builders import TraceBuilder
+from building.clocked import Clocked
 from rules.precision.cast_churn import RULE
 from running.one_rule import judged, run
 
@@ -98,3 +99,36 @@ def test_conversions_that_products_of_8_bits_ask_for_are_fused_and_not_removed(n
     assert ("between 32, 16 and 8 bits" in found.why) is eight
     assert any(".float()" in advice.code for advice in found.fix) is not eight
     assert any("torch.compile" in advice.code for advice in found.fix)
+
+
+def compiled(name: str, *, part: float = 100) -> Clocked:
+    """A compiled layer, twelve times a step: a kernel of the compiler's beside a product of 500 us."""
+    world = Clocked()
+    for _ in world.steps(4):
+        with world.within("Torch-Compiled Region: 0/0"):
+            for _ in range(12):
+                world.kernel_of(None, name, part, api="cuLaunchKernel", call=5)
+                world.kernel_of("aten::mm", GEMM, 500)
+    return world
+
+
+@pytest.mark.parametrize("name", ["triton_poi_fused__to_copy_0", "triton_poi_fused__to_copy_t_12"])
+def test_the_compilers_kernels_that_only_convert_are_conversions(name: str) -> None:
+    found = judged(RULE, compiled(name)).finding
+    code = "\n".join(advice.code for advice in found.fix)
+    assert "17 % of the GPU's busy time converts" in found.why
+    assert "enabled=False" in code
+    # It is compiled already.
+    assert "torch.compile" not in code
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_1",
+        "triton_poi_fused__to_copy_mul_silu_3",
+        "triton_poi_fused_add_2",
+    ],
+)
+def test_a_conversion_that_the_compiler_fused_is_none(name: str) -> None:
+    assert run(RULE, compiled(name)).state is State.CLEAR
