@@ -39,7 +39,8 @@ for index, batch in enumerate(loader):
 2. Move less: what the trace shows to be sent needlessly (gradients reduced in each of several passes before an update, buckets
    that are small, metrics in each step); 16-bit gradients (`bf16_compress_hook`, which rounds their sums: compare the loss),
    gradient accumulation under `no_sync()`, a larger batch per rank.
-3. Hide more: bucket size, order of the layers, prefetching of sharded parameters (CO002).
+3. Hide more: bucket size, order of the layers, prefetching of sharded parameters (CO002). What an update gathers (ZeRO 1 and 2):
+   larger pieces.
 4. Activations exchanged between layers (tensor parallelism): fewer ranks a layer, on the links of one machine. Stages of a
    pipeline: more micro-batches a step.
 5. A program that only runs its model has no gradients: more copies of the model on fewer ranks each, the all-reduce for small

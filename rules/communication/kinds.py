@@ -49,6 +49,14 @@ _SENT_AT_ONCE = Advice(
     "Send what the optimizer has updated at once: one flat tensor from each rank, or one gather, not a message for each parameter.",
     "The optimizer's step itself sends: DDP's buckets, its hooks and accumulating change nothing about it.",
 )
+_GATHERED_BEHIND = Advice(
+    "python",
+    'ds_config["zero_optimization"]["allgather_bucket_size"] = 5 * 10**9   # DeepSpeed, stages 1 and 2: takes memory\n'
+    "# Megatron-Core: --overlap-param-gather",
+    "What each rank has updated is gathered for all of them within the update, with nothing beside it. In larger pieces that takes "
+    "less (deepspeedai/DeepSpeed#3338); Megatron-Core gathers it beside the next forward pass. Fewer updates, by accumulating "
+    "gradients, need fewer.",
+)
 _QUEUES = Advice(
     "shell",
     "export GPU_MAX_HW_QUEUES=8      # before the program starts; HIP's default is 4",
@@ -68,7 +76,17 @@ def of_kind(facts: Facts) -> tuple[Advice, ...]:
         return (_BARRIER,)
     if found.data_parallel and "gather" in kind:
         return (_GATHERED,)
-    return ()
+    return (_GATHERED_BEHIND,) if "gather" in kind and _inside_updates(facts) else ()
+
+
+def _inside_updates(facts: Facts) -> bool:
+    """Whether most gathers are called within the optimizer's step, and no FSDP gathers in front of layers."""
+    found = facts.communication.collectives
+    if found.fsdp:
+        return False
+    gathers = found.calls["kind"].astype("str").str.contains("gather").to_numpy(dtype=bool)
+    start = found.calls["start_ns"].to_numpy("int64")[gathers]
+    return 2 * int(facts.model.optimizing.step_time.contains(start).sum()) > len(start)
 
 
 def mostly_own_calls(facts: Facts) -> bool:

@@ -6,13 +6,14 @@ import pytest
 
 from analyzer.facts import Facts
 from analyzer.finding import Finding, State
+from analyzer.rule import Rule
 from building.clocked import Clocked
 from building.dialects import rocm
 from rules.communication.exposed import RULE
 from rules.communication.poor_overlap import RULE as OVERLAP
 from rules.communication.small_collectives import RULE as SMALL
 from running.one_rule import judged, run
-from stories.models import GATHER, RANKS, layer, update
+from stories.models import GATHER, NVJET, RANKS, layer, update
 
 REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 SCATTER = "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
@@ -177,3 +178,30 @@ def test_prefetching_is_advised_where_gathers_are_exposed_and_not_where_gradient
     assert ("reduce-scatters" in said) is scattered
     assert ("orward_prefetch" in said) is not scattered
     assert ("CUDA_DEVICE_MAX_CONNECTIONS" in said) is (scattered and device == "cuda")
+
+
+@pytest.mark.parametrize("rule", [RULE, OVERLAP])
+@pytest.mark.parametrize("within", [True, False])
+def test_what_an_update_gathers_is_sent_in_larger_pieces_and_what_layers_gather_is_not(
+    rule: Rule, within: bool
+) -> None:
+    """Gathers that nothing runs beside, within the update as those of ZeRO 1 and 2, or in front of the layers."""
+    world = Clocked(top=RANKS)
+    for _ in world.steps(4):
+        for index in range(8):
+            if not within:
+                world.busy_until[7] = world.collective(
+                    "_allgather_base", 3_000, kernel=GATHER, after=world.busy_until.get(7, 0)
+                )
+            layer(world, 1 + index % 2)
+        with world.backward():
+            for _ in range(8):
+                with world.node("MmBackward0"):
+                    layer(world, 2, backward=True)
+        begin = world.now
+        world.kernel_of("aten::_fused_adamw_", NVJET, 500, host=40)
+        for _ in range(8 if within else 0):
+            world.busy_until[7] = world.collective("_allgather_base", 3_000, kernel=GATHER, after=world.busy_until[7])
+        world.optimizer(begin, world.now - begin, "AdamW")
+        world.read_value()
+    assert ("allgather_bucket_size" in text(judged(rule, world).finding)) is within
