@@ -12,6 +12,8 @@ from stories import (
     of_answering,
     of_busy_training,
     of_decoding,
+    of_documented_hosts,
+    of_documented_kernels,
     of_endpoints,
     of_engines,
     of_fields_in_training,
@@ -91,6 +93,8 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "reads that nobody sees": of_unseen_reads.STORIES,
     "reported: hosts, ranks": of_reported_hosts.STORIES,
     "reported: kernels, launches": of_reported_kernels.STORIES,
+    "documented causes: hosts": of_documented_hosts.STORIES,
+    "documented causes: kernels, copies, ranks": of_documented_kernels.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 
