@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analyzer.analysis import CARD_RATIO, Analysis, FindingDocument
+from analyzer.page.recording import is_summary
+from analyzer.page.words import safe
 from analyzer.page.words.of_steps import Noun, label
 
 # The heading of what stands below the cards, and what that is.
@@ -87,7 +89,10 @@ def each(analysis: Analysis, whole: str = "in all") -> str:
 
 
 def no_card(analysis: Analysis) -> str:
-    """That nothing is worth a card, without a full stop."""
+    """That nothing is worth a card, without a full stop; of a summary, which holds none, what its trace showed."""
+    if is_summary(analysis):
+        said = "; ".join(analysis.trace.notes)
+        return safe.clean(said[:1].upper() + said[1:])
     return f"No finding is worth {LIMIT} of the {unit(analysis)} or more"
 
 

@@ -9,6 +9,7 @@ from analyzer.analysis import Analysis, FindingDocument, FindingUnit
 from analyzer.page.findings import savings
 from analyzer.page.findings.card import lowered, place
 from analyzer.page.findings.groups import NOTES, counts, grouped, no_card, notes_are, unit
+from analyzer.page.recording import is_summary
 from analyzer.page.words import safe
 from analyzer.page.words.vocabulary import MARKS, passed_line
 from analyzer.report.style import Style
@@ -51,6 +52,10 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
 
 def _nothing(analysis: Analysis, style: Style) -> Iterator[str]:
     bound_by = analysis.summary.verdict.bound_by
+    if is_summary(analysis):
+        # Neither findings nor checks are in it: that there are none would be a clean bill.
+        yield from safe.wrap(f"{no_card(analysis)}.", style.width)
+        return
     if bound_by == "compute":
         yield style.paint(f"✓ {no_card(analysis)}.", "good")
     else:

@@ -12,7 +12,8 @@ from textual.widgets import Static
 
 from analyzer import units
 from analyzer.analysis import Analysis
-from analyzer.page.findings.groups import each, unit
+from analyzer.page.findings.groups import each, no_card, unit
+from analyzer.page.recording import is_summary
 from analyzer.page.step.waterfall import by_size
 from analyzer.page.words.vocabulary import passed_line
 from analyzer.tui.answer import changes, wording
@@ -53,6 +54,8 @@ def no_findings(session: Session) -> Content:
     parts: list[Content | str | tuple[str, str]] = [
         (f"{glyphs.passed} ", "bold $good"), (passed, "bold"), f"{''.join(others)}.\n\n",
     ]  # fmt: skip
+    if is_summary(analysis):
+        parts = [f"{no_card(analysis)}.\n\n"]
     if summary.gpu_busy_ratio is not None:
         parts += ["The GPU was busy for ", (units.share(summary.gpu_busy_ratio), "bold"), f" of the {unit(analysis)}"]
         parts.append("" if whole else f" (mean of {units.count(summary.used_steps, unit(analysis))})")
@@ -66,7 +69,8 @@ def no_findings(session: Session) -> Content:
     since = session.since
     for left, right in [*changes.fixed(since, glyphs), *changes.unchecked(since, glyphs)] if since is not None else ():
         parts += ["\n", left, "  ", right]
-    parts.append(("\nPress 5 for every check and its reason.", "$quiet"))
+    if analysis.checks:
+        parts.append(("\nPress 5 for every check and its reason.", "$quiet"))
     return Content.assemble(*parts)
 
 

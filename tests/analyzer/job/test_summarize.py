@@ -175,6 +175,28 @@ def test_the_command_writes_a_summary(tmp_path: Path) -> None:
     assert (summary_of(out).rank, summary_of(out).rank_source) == (5, "asked")
 
 
+@pytest.mark.parametrize(
+    "form", [["--brief"], ["--full"], ["--format", "markdown"], ["--format", "html"]], ids=" ".join
+)
+def test_a_summary_is_no_clean_bill(form: list[str], tmp_path: Path) -> None:
+    """It keeps which findings its trace had, and holds none itself."""
+    builder = TraceBuilder(None)
+    builder.top = {"schemaVersion": 1}
+    for number in range(6):
+        builder.step(number, number * 1_000, 1_000)
+        builder.loader(number * 1_000, 800)
+        builder.op("aten::mm", number * 1_000 + 800, 200)
+    trace, out = builder.write(tmp_path / "rank_0.json"), tmp_path / "s.json.gz"
+    assert CliRunner().invoke(advisor, ["summarize", str(trace), "-o", str(out)]).exit_code == 0
+    said = " ".join(CliRunner().invoke(advisor, ["explain", str(out), *form]).stdout.split())
+    assert "its own findings: DL00" in said
+    assert "explain its trace for findings" in said
+    assert "No finding is worth" not in said
+    assert "checks passed" not in said
+    of_trace = CliRunner().invoke(advisor, ["explain", str(trace), *form]).stdout
+    assert "made from the rank's summary" not in of_trace.lower()
+
+
 def test_a_host_is_told_apart_without_its_name(tmp_path: Path) -> None:
     found = summary_of(Job(dp=2).run().trace(0).write(tmp_path / "a.json"))
     assert found.host is not None
