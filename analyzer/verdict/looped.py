@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 
 from analyzer.facts import Facts
-from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS
 from analyzer.spans.intervals import EMPTY, IntervalSet
 
 
@@ -40,7 +39,9 @@ def looped(facts: Facts, claims: IntervalSet) -> Looped:
 
     def found(calling: IntervalSet, usual_op_ns: float) -> bool:
         own = calling & outside
-        return bool(own) and usual_op_ns < DISPATCH_BOUND_OP_NS and 2 * (own & claims).total_ns > own.total_ns
+        return (
+            bool(own) and usual_op_ns < facts.time.dispatch_bound_op_ns and 2 * (own & claims).total_ns > own.total_ns
+        )
 
     loops = [loop.calling for loop in facts.loops.found if found(loop.calling, loop.usual_op_ns)]
     # Where calls go back through one graph, what they compute is wanted of each: one call for all computes as much.

@@ -10,7 +10,8 @@ that row. A batch pays it once.
 ## How it is measured
 `advisor collect` looks at the first size of the tensors that the outermost module gets, in the recorded steps: 1 in nearly all
 calls. The saving is what calls of eight samples would do without: seven eighths of the time outside ops and, where an op usually
-takes less than 20 us, inside them; on a device of the idle time in which the host prepares work. Unit: nanoseconds.
+takes less than 20 us (PY002 says more), inside them; on a device of the idle time in which the host prepares work. Unit:
+nanoseconds.
 
 ## Example
 Slow:
@@ -52,7 +53,7 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.loops.samples import usual_leaf_ns
-from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, host_loss
+from analyzer.facts.time.host_loss import host_loss
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Location, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
@@ -110,7 +111,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         facts.time.device_waits,
         facts.time.waterfall,
         facts.steps.window,
-        dispatch_bound=op_ns < DISPATCH_BOUND_OP_NS,
+        # Where ops are long a batch computes as much.
+        dispatch_ratio=1.0 if op_ns < facts.time.dispatch_bound_op_ns else 0.0,
     ).scaled(1 - 1 / _BATCH)
     if facts.steps.ratio(saved.total_ns) < limits["min_ratio"]:
         yield clear(

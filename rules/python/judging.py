@@ -5,7 +5,7 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.loops.find import Loop
-from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
+from analyzer.facts.time.host_loss import HostLoss
 from analyzer.finding import Bar, Bars, Column, Evidence, Saving, Table
 from analyzer.units import count, duration
 from rules.batched import with_kernels
@@ -30,14 +30,8 @@ def line_of(facts: Facts, loop: Loop) -> CodeLine | None:
 
 
 def loss_of(facts: Facts, loop: Loop) -> HostLoss:
-    """What the loop costs: idle time of the device in it; on a CPU-only trace its time, where dispatch is most of that."""
-    return host_loss(
-        facts.device,
-        facts.time.device_waits,
-        facts.time.waterfall,
-        loop.calling,
-        dispatch_bound=loop.usual_op_ns < DISPATCH_BOUND_OP_NS,
-    )
+    """What the loop costs: idle time of the device in it; on a CPU-only trace its time, without ops that compute."""
+    return facts.time.host_loss(loop.calling, loop.usual_op_ns)
 
 
 def experts_saving(facts: Facts, loop: Loop) -> Saving:

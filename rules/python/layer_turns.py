@@ -5,11 +5,13 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.facts.loops.elements import ElementLoop
 from analyzer.facts.loops.samples import SampleLoop
-from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, host_loss
 from analyzer.finding import Figure, Saving
 from rules.batched import with_kernels
 
-_BASIS = "what the turns cost beside their products, less one turn; where their ops are long, only the time between ops"
+_BASIS = (
+    "what the turns cost beside their products, less one turn; where their ops are long, only the time between ops and that of the "
+    "short ones"
+)
 
 
 def saving_of_turns(
@@ -24,13 +26,8 @@ def saving_of_turns(
         besides: What more there is to say of it; empty for nothing.
     """
     loop = one.loop
-    saved = host_loss(
-        facts.device,
-        facts.time.device_waits,
-        facts.time.waterfall,
-        loop.spans - one.products if facts.device.main is None else loop.spans,
-        # Where each op computes for long, none of it goes.
-        dispatch_bound=one.usual_op_ns < DISPATCH_BOUND_OP_NS,
+    saved = facts.time.host_loss(
+        loop.spans - one.products if facts.device.main is None else loop.spans, one.usual_op_ns
     ).scaled(loop.avoidable_ratio)
     basis = f"{_BASIS}. {besides}" if besides else _BASIS
     saving = Saving(claims=saved.claims, kernel_ns=saved.op_ns, basis=basis, kind=kind)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.facts.loops.backward_passes import Passes
-from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, host_loss
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Saving
 from analyzer.units import duration, share
 from rules.batched import with_kernels
@@ -64,13 +63,7 @@ _LARGER_PARTS = Advice(
 def passes_finding(facts: Facts) -> Finding:
     """How many passes, what they take, and what all of them but one cost."""
     found = facts.loops.backward_passes
-    loss = host_loss(
-        facts.device,
-        facts.time.device_waits,
-        facts.time.waterfall,
-        found.spans,
-        dispatch_bound=found.usual_op_ns < DISPATCH_BOUND_OP_NS,
-    )
+    loss = facts.time.host_loss(found.spans, found.usual_op_ns)
     main = facts.host.main_thread
     fix = _fix(found)
     line = None if main is None else facts.host.stacks.loop([main] * len(found.spans), found.spans, main, _PASS)
@@ -85,7 +78,8 @@ def passes_finding(facts: Facts) -> Finding:
                 claims=loss.claims,
                 kernel_ns=loss.op_ns,
                 usual_kernel_ns=0 if found.again else None,
-                basis="what the turns but the first cost the host; where their ops are long, only the time between ops"
+                basis="what the turns but the first cost the host; where their ops are long, only the time between ops and "
+                "that of the short ones"
                 + (
                     "; likely the time between ops alone, as all turns' work in one call is as much"
                     if found.again

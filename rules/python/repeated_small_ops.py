@@ -21,7 +21,7 @@ none of which runs backward by itself or is a step of a cell (PY006); a recurren
 is joined with `cat`, as a state would be. Elements one by one are turns that begin with `select` or a slice and hold layers and ops
 of one activation only, where fewer tensors receive a gradient than layers are called; recorded shapes have to show that the first
 layer takes the element, and without shapes confidence is low. On a device the rule speaks up only where launches limit the step;
-the cost is the idle time in the loop. On a CPU-only trace it is the loop's time, where an op usually takes less than 20 us. Where a
+the cost is the idle time in the loop. On a CPU-only trace it is the loop's time, as of PY002. Where a
 turn pauses for a millisecond between two ops, as to decode an image, the pause is no part of it. The saving is the cost times `1 -
 1/n`. Matrix products alone, again and again, count where recorded shapes show that what any of them gives has the shape of nothing
 that one takes: of equal shapes each may need the one before. Unit: nanoseconds.
@@ -78,7 +78,6 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.loops.find import Loop, may_be_the_steps
-from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS
 from analyzer.finding import Confidence, Finding, Outcome, Saving, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
@@ -212,7 +211,7 @@ def _is_told(facts: Facts, loop: Loop) -> bool:
 
 def _multiplies(facts: Facts, loop: Loop) -> bool:
     """Whether the loop is products that take long to compute, which one product for all of them would as well."""
-    return loop.independent and facts.device.main is None and loop.usual_op_ns >= DISPATCH_BOUND_OP_NS
+    return loop.independent and facts.device.main is None and loop.usual_op_ns >= facts.time.dispatch_bound_op_ns
 
 
 def _of_history(facts: Facts, loop: Loop) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.loops.loop import Loop
-from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
+from analyzer.facts.time.host_loss import HostLoss, host_loss
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.intervals import IntervalSet
 from traces.trace import Trace
@@ -21,10 +21,4 @@ def expert_loss(trace: Trace, device: DeviceFacts, time: TimeFacts, loop: Loop) 
     rows = ops[ops["name"].isin(PRODUCTS)]
     products = IntervalSet.of_rows(rows)
     others_ns = (loop.op_ns - (products & loop.forward).total_ns) / max(loop.ops, 1)
-    return host_loss(
-        device,
-        time.device_waits,
-        time.waterfall,
-        loop.spans - products,
-        dispatch_bound=others_ns < DISPATCH_BOUND_OP_NS,
-    )
+    return time.host_loss(loop.spans - products, others_ns)

@@ -40,6 +40,7 @@ class Collected(msgspec.Struct, frozen=True):
         core_wait_ratio: Share of the time of the recorded steps in which the training thread could run and had no core.
         python_slowness: How many times as long an empty loop took beside the recording as on a quiet machine, in the mean: more
             where the core is slow, and where other programs take it away.
+        core_slowness: The same of the median round, which those hardly change in which another program had the core.
         process_cores: Cores that the training process uses in the mean, all its threads together, while no profiler is on.
         worker_cpu_ratio: Share of a core that a loader's worker uses, mean of the workers.
         worker_core_wait_ratio: Share of the time in which a worker could run and had no core, mean of the workers.
@@ -82,6 +83,7 @@ class Collected(msgspec.Struct, frozen=True):
     unprofiled_step_ns: int | None
     core_wait_ratio: float | None
     python_slowness: float | None
+    core_slowness: float | None
     process_cores: float | None
     worker_cpu_ratio: float | None
     worker_core_wait_ratio: float | None
@@ -170,7 +172,8 @@ def collected(meta: Meta) -> Collected:
         profiled_step_ns=_int(top.get("profiled_step_ns")),
         unprofiled_step_ns=_int(top.get("unprofiled_step_ns")),
         core_wait_ratio=_mean([top.get("core_wait_ratio")], _MOST_CORES),
-        python_slowness=_slowness(_dict(top.get("python_loop"))),
+        python_slowness=_slowness(_dict(top.get("python_loop")), "mean_ns"),
+        core_slowness=_slowness(_dict(top.get("python_loop")), "median_ns"),
         process_cores=_mean([counted.get("process_cpu_cores")], _MOST_CORES),
         worker_cpu_ratio=_mean(counted.get("worker_cpu_ratio"), _MOST_CORES),
         worker_core_wait_ratio=_mean(samples.get("worker_core_wait_ratio"), 1),
@@ -210,9 +213,9 @@ def _cores(top: dict[str, Any]) -> int | None:
     return max(1, cores // ranks) if cores and ranks else cores
 
 
-def _slowness(loop: dict[str, Any]) -> float | None:
-    turns, mean_ns = _int(loop.get("turns")), _int(loop.get("mean_ns"))
-    return mean_ns / turns / QUIET_TURN_NS if turns and mean_ns else None
+def _slowness(loop: dict[str, Any], of: str) -> float | None:
+    turns, taken_ns = _int(loop.get("turns")), _int(loop.get(of))
+    return taken_ns / turns / QUIET_TURN_NS if turns and taken_ns else None
 
 
 def _shares(parts: dict[str, Any]) -> dict[str, float]:

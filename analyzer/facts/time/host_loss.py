@@ -11,7 +11,8 @@ from analyzer.spans.intervals import IntervalSet
 
 # Causes that own device-idle time in which the host prepares work by itself; waiting has causes of its own.
 _HOST_CAUSES = ("framework", "launch", "python")
-# Ops shorter than this on the CPU are mostly dispatch (a profiled `aten::add` of one element takes 2-10 us): batching saves them.
+# On a quiet core ops shorter than this are mostly dispatch (a profiled `aten::add` of one element takes 2-10 us): batching saves
+# them.
 DISPATCH_BOUND_OP_NS = 20_000
 
 
@@ -20,7 +21,8 @@ class HostLoss(msgspec.Struct, frozen=True):
 
     Args:
         claims: Device-idle time in it; on a CPU-only trace the time outside any op.
-        op_ns: On a CPU-only trace the time inside its ops, which a batched call makes shorter; else 0.
+        op_ns: On a CPU-only trace the time inside its ops, which a batched call makes shorter; else 0. Where they compute for most
+            of it, what of that is dispatch.
     """
 
     claims: IntervalSet
@@ -47,7 +49,7 @@ def host_loss(
     waterfall: Waterfall,
     spans: IntervalSet,
     *,
-    dispatch_bound: bool = True,
+    dispatch_ratio: float = 1.0,
 ) -> HostLoss:
     """What host work in these spans costs.
 
@@ -56,8 +58,8 @@ def host_loss(
         device_waits: What launched work waits for.
         waterfall: The causes, over the used steps.
         spans: Where the host does it.
-        dispatch_bound: Whether its ops are so short that batching saves them; else their time is not counted on the CPU.
+        dispatch_ratio: On the CPU, the share of its ops' time that is dispatch, which batching saves.
     """
     idle = waterfall.owned("python") if device.main is None else host_idle(device_waits, waterfall)
-    op_ns = (spans & waterfall.owned("compute")).total_ns if device.main is None and dispatch_bound else 0
-    return HostLoss(spans & idle, op_ns)
+    op_ns = (spans & waterfall.owned("compute")).total_ns if device.main is None else 0
+    return HostLoss(spans & idle, int(op_ns * dispatch_ratio))

@@ -22,6 +22,8 @@ from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.device_waits import DeviceWaits, device_waits
+from analyzer.facts.time.dispatching import dispatch_ratio
+from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
 from analyzer.facts.time.kernel_reach import kernel_reach_ratio
 from analyzer.facts.time.launch_bound import UsualLaunch, launch_bound, starved_gaps, usual_launch
 from analyzer.facts.time.launched_in import LaunchedIn, launched_in
@@ -108,6 +110,22 @@ class TimeFacts(Section):
     def lead_ns(self) -> int | None:
         """Median launch lead over the kernels launched in the used steps; see `launches.lead_median_ns`. None without one clock."""
         return None if self.clocks_apart else lead_median_ns(self.launched, self.skew_ns)
+
+    @property
+    def dispatch_bound_op_ns(self) -> float:
+        """Below this an op on the CPU is mostly dispatch, ns: as on a quiet core, times as slow as this one was."""
+        return DISPATCH_BOUND_OP_NS * max(1.0, self._recording.collected.core_slowness or 1.0)
+
+    def host_loss(self, spans: IntervalSet, usual_op_ns: float) -> HostLoss:
+        """What host work costs; on the CPU of its ops' time all where they are short, else what of it is dispatch.
+
+        Args:
+            spans: Where the host does it.
+            usual_op_ns: What one of its ops usually takes.
+        """
+        limit_ns = self.dispatch_bound_op_ns
+        ratio = 1.0 if usual_op_ns < limit_ns else dispatch_ratio(self._host.tree, spans, limit_ns)
+        return host_loss(self._device, self.device_waits, self.waterfall, spans, dispatch_ratio=ratio)
 
     @fact
     def early_starts(self) -> EarlyStarts | None:

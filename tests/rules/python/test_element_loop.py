@@ -126,6 +126,31 @@ def test_long_ops_would_take_their_time_in_one_call_as_well() -> None:
     assert found.finding.saving.kernel_ns == 0
 
 
+def holding(inner: int, ns_each: float) -> TraceBuilder:
+    """The loop of ops of 40 us, each of which calls some shorter ones."""
+    builder = world(samples=15, each=40)
+    for event in [event for event in builder.events if event["name"] in UNIT]:
+        for number in range(inner):
+            builder.op("aten::as_strided", event["ts"] + 1 + number * (ns_each + 1), ns_each)
+    return builder
+
+
+def test_of_long_ops_what_the_short_ones_in_them_take_is_counted() -> None:
+    """Of 40 us four ops of 8 us are dispatch as the 8 us around them are; one of 35 us computes, and only what is around it is."""
+    short, long = (judged(RULE, holding(*inner)).finding.saving.kernel_ns for inner in ((4, 8), (1, 35)))
+    assert short == pytest.approx(3 * (15 * 4 * 40 + 500) * 1_000 * (1 - 1 / 15), rel=0.2)
+    assert 0 < long < short / 4
+
+
+@pytest.mark.parametrize(("median_ns", "counts"), [(175_000, False), (290_000, False), (370_000, True)])
+def test_on_a_slow_core_longer_ops_are_dispatch_and_on_a_shared_one_not(median_ns: int, counts: bool) -> None:
+    """Half of the rounds of an empty loop take 1.7 or 2.1 times as long as on a quiet core: 40 us are as 24 or 19 us there."""
+    builder = world(samples=15, each=40)
+    builder.top["advisor"] = {"python_loop": {"turns": 10_000, "median_ns": median_ns, "mean_ns": 1_000_000}}
+    found = judged(RULE, builder).finding
+    assert (found.saving.kernel_ns > 0) is counts
+
+
 def test_a_loop_elsewhere_is_not_called_a_loss() -> None:
     found = judged(RULE, world(backward=False))
     assert found.finding.title is None
