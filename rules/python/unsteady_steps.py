@@ -44,7 +44,7 @@ Steps that update only every few micro-batches (gradient accumulation) differ by
 steps wait for the loader, some wait longer: that is DL001's, and the rule is silent below five times the usual wait. Few steps:
 five show an outlier, not how often it comes. The last step may hold the profiler's stop. On a machine shared with
 others steps vary for reasons outside the program: where `advisor collect` saw that the thread had no core for as long, the rule
-cannot tell, nor where the difference lies outside ops and ops stand still as often.
+cannot tell, nor where the difference lies outside ops, ops stand still as often, and without such stretches no step would be slow.
 
 ## Thresholds
 - `max_ratio`: longest step as a multiple of the median from which the rule fires.
@@ -127,7 +127,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     stalls = facts.time.stalls
-    if steps.cause == "python" and steps.excess_ns <= stalls.without_core.total_ns:
+    left_ns = steps.excess_ns - (stalls.without_core & steps.slow_time).total_ns
+    # Without them no step would be as long.
+    if steps.cause == "python" and left_ns < (limits["max_ratio"] - 1) * steps.median_ns:
         yield cannot_tell(
             f"the difference are {count(len(stalls.gaps), 'stretch', 'stretches')} outside ops longer than in other steps, as "
             f"{count(stalls.ops.count, 'op is', 'ops are')}: the thread may have had no core; record on a quiet machine"

@@ -7,6 +7,8 @@ between ops stands still for want of a core as often as ops do.
 
 from __future__ import annotations
 
+from math import comb
+
 import msgspec
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +34,8 @@ _ALIKE = 10
 _SMALL_NS = 500_000
 # Of a few stops, so many times as many may fall on one kind of time.
 _BY_CHANCE = 2
+# What comes this often by chance is no difference; of more stops than these the shares of time tell without any chance.
+_SELDOM_BY_CHANCE, _FEW_STOPS = 0.05, 50
 
 
 class StalledOps(msgspec.Struct, frozen=True):
@@ -65,7 +69,18 @@ class StalledOps(msgspec.Struct, frozen=True):
             stretches: Of the thread, outside ops, in which it may have had no core.
             around_ns: All time of the thread outside ops.
         """
-        return len(stretches) <= self.count or stretches.total_ns <= _BY_CHANCE * self.expected_ns(around_ns)
+        if len(stretches) <= self.count or stretches.total_ns <= _BY_CHANCE * self.expected_ns(around_ns):
+            return True
+        return self._by_chance(len(stretches), around_ns - stretches.total_ns)
+
+    def _by_chance(self, stretches: int, around_ns: int) -> bool:
+        """Whether as many of the few stops, or more, fall outside ops where each falls anywhere: two of three say nothing."""
+        stops, time = stretches + self.count, self.watched_ns + max(around_ns, 0)
+        if not self.count or stops > _FEW_STOPS or not time:
+            return False
+        outside = max(around_ns, 0) / time
+        chance = sum(comb(stops, n) * outside**n * (1 - outside) ** (stops - n) for n in range(stretches, stops + 1))
+        return chance >= _SELDOM_BY_CHANCE
 
 
 def stalled_ops(steps: Steps, host: HostFacts, least_ns: int = SILENCE_NS) -> StalledOps:

@@ -71,6 +71,26 @@ def test_stops_where_ops_stop_as_often_may_be_another_programs(
     assert run(rule, stopping(gaps=gaps, stalls=stalls, by=1_000)).state is State.FIRED
 
 
+@pytest.mark.parametrize(("usual", "state"), [(30_000, State.CANNOT_TELL), (500, State.FIRED)])
+def test_two_stops_beside_one_of_an_op_say_nothing_where_much_time_lies_outside_ops(usual: float, state: State) -> None:
+    """Of three stops two fall outside ops once in three times where 38 % of the time is there, and never where 1 % is."""
+    world = stopping(gaps=(70_000, 70_000), stalls=1, by=6_000, usual=usual)
+    assert run(UNSTEADY, world).state is state
+    assert run(UNSTEADY, stopping(gaps=(70_000, 70_000), stalls=0, usual=usual)).state is State.FIRED
+
+
+@pytest.mark.parametrize(("more", "state"), [(300, State.CANNOT_TELL), (40_000, State.FIRED)])
+def test_steps_are_unsteady_by_what_the_stops_leave_of_the_difference(more: float, state: State) -> None:
+    """The longest step stops for 70 ms, as an op does, and loses some more at another place: 0.3 ms make no step slow."""
+    world = stopping(gaps=(70_000,), stalls=1, by=6_000)
+    at = [event for event in world.events if event["name"] == "aten::relu"][4]["ts"] + 1_000
+    for event in world.events:
+        event["ts"] += more if event["ts"] >= at else 0
+        event["dur"] += more if event["ts"] < at < event["ts"] + event["dur"] else 0
+    found = run(UNSTEADY, world)
+    assert found.state is state
+
+
 def test_what_each_step_does_is_the_programs_whatever_else_runs() -> None:
     result = run(PYTHON, stopping(gaps=(9_000, 9_000, 9_000), stalls=3, usual=10_000))
     assert result.state is State.FIRED
