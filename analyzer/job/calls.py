@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts import Facts
+from analyzer.facts.communication.sizes import first_tensor
 from analyzer.facts.device.launches import LaunchCalls, calls_of
 from analyzer.job.batches import Batches
 from analyzer.job.peers import other_of_two, own_rank, stated_peers
@@ -30,10 +31,6 @@ from traces.patterns import Pattern
 
 _BACKEND = Pattern(r"(?:nccl|gloo|mpi|ucc|xccl|hccl|rccl):")
 _PAIR = 2
-_TYPE_BYTES = {
-    "double": 8, "long": 8, "long int": 8, "int": 4, "float": 4, "short": 2, "c10::Half": 2, "c10::BFloat16": 2,
-    "unsigned char": 1, "signed char": 1, "bool": 1,
-}  # fmt: skip
 
 
 class Calls(msgspec.Struct, frozen=True):
@@ -168,24 +165,8 @@ def _host_rows(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[_
 
 def _sizes(ranges: pd.DataFrame) -> list[int | None]:
     """Bytes of each range's first tensor, None where shapes were not recorded."""
-    return [
-        _first_bytes(dims, kinds)
-        for dims, kinds in zip(texts(ranges["input_dims"]).tolist(), texts(ranges["input_types"]).tolist(), strict=True)
-    ]
-
-
-def _first_bytes(dims: object, kinds: object) -> int | None:
-    if not isinstance(dims, str) or not isinstance(kinds, str):
-        return None
-    try:
-        shape, kind = msgspec.json.decode(dims), msgspec.json.decode(kinds)
-    except msgspec.DecodeError:
-        return None
-    first = shape[0] if isinstance(shape, list) and shape else None
-    width = _TYPE_BYTES.get(kind[0]) if isinstance(kind, list) and kind and isinstance(kind[0], str) else None
-    if width is None or not isinstance(first, list) or not all(type(size) is int for size in first):
-        return None
-    return int(np.prod(first, dtype=np.int64)) * width
+    first = map(first_tensor, texts(ranges["input_dims"]).tolist(), texts(ranges["input_types"]).tolist())
+    return [None if one is None else one.size_bytes for one in first]
 
 
 def _collected(

@@ -53,6 +53,24 @@ _WITHIN_MACHINES = Advice(
     "What is sent has 16 bits a number already. Over several machines, where memory allows: shard within each, so that parameters "
     "are gathered over its fast links and only gradients travel between machines.",
 )
+_GATHERED_WITHIN = replace(
+    _WITHIN_MACHINES, note=_WITHIN_MACHINES.note.replace("What is sent has", "What is gathered has", 1)
+)
+_SUMS_NOTE = (
+    "Parameters are gathered in 16 bits already, and gradients scattered in more: 16 bits halve the bytes of these. Their sums are "
+    "then rounded, which wide ones are chosen to avoid: compare the loss."
+)
+_SUMS_IN_16_BITS = Advice(
+    "diff",
+    "-MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)\n"
+    "+MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.bfloat16)",
+    _SUMS_NOTE + " FSDP1: `MixedPrecision`, with the same names.",
+)
+_SUMS_OF_A_LIBRARY_IN_16_BITS = Advice(
+    "python",
+    'ds_config["communication_data_type"] = "bf16"   # DeepSpeed\n# Megatron-Core: --grad-reduce-in-bf16',
+    _SUMS_NOTE + " The trace shows no FSDP module, so another library shards.",
+)
 _REPLICAS_SUMMED_SELDOM = Advice(
     "text",
     "Sum gradients over replicas less often: a larger batch per rank, or more micro-batches for each update.",
@@ -108,12 +126,24 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
     first = (*reduced_once(facts), *_larger_first(facts))
     if found.replicas_of_shards:
         return first or (_REPLICAS_SUMMED_SELDOM,)
+    if found.wide_sums:
+        return (*first, *_narrower_sums(facts))
     if found.narrow:
         return (*first, *((_WITHIN_MACHINES,) if found.fsdp else ()))
     if not found.fsdp:
         return (_ZERO_IN_16_BITS,)
     narrower = _FSDP1_IN_16_BITS if older_than(facts, (2, 6)) else _SHARDED_IN_16_BITS
     return (*first, narrower if facts.device.main is not None else replace(narrower, note=narrower.note + _ON_A_HOST))
+
+
+def _narrower_sums(facts: Facts) -> tuple[Advice, ...]:
+    """Gradients in as few bits as parameters are gathered in, first where sums have most of the exposed time."""
+    found = facts.communication.collectives
+    if not found.fsdp:
+        return (_SUMS_OF_A_LIBRARY_IN_16_BITS,)
+    on_host = facts.device.main is None
+    sums = replace(_SUMS_IN_16_BITS, note=_SUMS_IN_16_BITS.note + _ON_A_HOST) if on_host else _SUMS_IN_16_BITS
+    return (sums, _GATHERED_WITHIN) if "reduce" in (found.main_kind or "") else (_GATHERED_WITHIN, sums)
 
 
 def hide_more(facts: Facts) -> tuple[Advice, ...]:

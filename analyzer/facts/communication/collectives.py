@@ -12,14 +12,13 @@ import pandas as pd
 from analyzer.facts.communication.between_layers import FEW_BYTES, between_layers
 from analyzer.facts.communication.kernel_kinds import kind_of_kernel
 from analyzer.facts.communication.reducing_library import reducing_library
-from analyzer.facts.communication.sizes import sizes_bytes
+from analyzer.facts.communication.sizes import Sent, narrow, sent
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.section import KernelFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.arrays import BoolArray, Int64Array
-from analyzer.spans.columns import present
 from analyzer.spans.grouping import chosen, columns_at
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
@@ -46,7 +45,6 @@ _UNTOLD = "collective"
 _LIBRARY = Pattern(r"^\w+(?::+|$)_*")
 # Of fewer calls' sizes the median says little.
 _KNOWN_RATIO = 0.5
-_NARROW = Pattern(r"Half|BFloat16|char|Char|Byte|Float8")
 # Of each shard that is scattered a sum over replicas, but for some that are summed later together.
 _EACH_SHARD = 2
 # A message between two ranks.
@@ -77,7 +75,8 @@ class Collectives(msgspec.Struct, frozen=True):
         fsdp: Whether FSDP's own ranges are in the trace: else another library shards.
         activations: Whether a good part of the exposed time is reductions between layers of the forward pass (tensor parallelism).
         gathered_ns: Exposed time in gathering between those layers, where neither parameters are sharded nor DDP is used.
-        narrow: Whether most of the collectives' tensors have 16 bits an element, or fewer, already.
+        narrow: Whether most of the bytes that are sent are of tensors of 16 bits an element, or fewer, already.
+        wide_sums: Whether gathers send such tensors, and sums wider ones (FSDP's `reduce_dtype`).
         exposed_ns: Exposed time by kind of collective, the largest first: by the host's ranges, else by the kernels' names.
     """
 
@@ -93,6 +92,7 @@ class Collectives(msgspec.Struct, frozen=True):
     activations: bool
     gathered_ns: int
     narrow: bool
+    wide_sums: bool
     exposed_ns: dict[str, int]
 
     @property
@@ -179,12 +179,13 @@ def collectives(
     ranges = columns_at(every, steps.host_window.contains(every["start_ns"].to_numpy()), _ASKED)
     counted = (matching(ranges["name"], counted.match) for counted in _COUNTED)
     rows = chosen(ranges, next((mask for mask in counted if mask.any()), np.ones(len(ranges), dtype=np.bool_)))
+    sends = sent(rows, ranges)
     calls = FixedFrame(
         {
             "kind": _kinds(rows["name"]),
             "start_ns": rows["start_ns"].to_numpy(),
             "end_ns": rows["end_ns"].to_numpy(),
-            "size_bytes": sizes_bytes(rows, ranges),
+            "size_bytes": sends.size_bytes,
         }
     )
     # What waits on the host for a collective of which no range is left is in one all the same.
@@ -214,7 +215,8 @@ def collectives(
         exposed=exposed,
         activations=layered > 0 and layered >= _ACTIVATIONS_RATIO * exposed.total_ns,
         gathered_ns=(exposed & spans_of(gathers)).total_ns,
-        narrow=_narrow(rows, ranges),
+        narrow=narrow(sends, ranges),
+        wide_sums=_wide_sums(calls, sends),
         exposed_ns={kind: ns for kind, ns in sorted(by_kind.items(), key=lambda item: -item[1]) if ns},
         calls=calls,
         kernels=len(named),
@@ -271,13 +273,13 @@ def _kind_of_words(kind: str) -> str:
     return kind.replace("_", "").removesuffix("base")
 
 
-def _narrow(rows: pd.DataFrame, ranges: pd.DataFrame) -> bool:
-    if not len(rows):
-        return False
-    types, stated = rows["input_types"], ranges["message_type"]
-    if not present(types).any() and present(stated).any():
-        types = stated[present(stated)]
-    return bool(matching(types, _NARROW.search).mean() > 0.5)
+def _wide_sums(calls: pd.DataFrame, sends: Sent) -> bool:
+    """Whether gathers are narrow and sums are not: gloo scatters sums as all-reduces."""
+    gathers, sums = (
+        np.array([part in kind for kind in calls["kind"]], dtype=np.bool_) for part in ("gather", "reduce")
+    )
+    known = sums & ~np.isnan(sends.size_bytes)
+    return sends.narrow(gathers) and bool(known.any()) and not sends.narrow(sums)
 
 
 def _has_range(trace: Trace, wanted: Pattern[str]) -> bool:

@@ -116,6 +116,25 @@ def test_sharded_parameters_are_told_of_the_library_that_shards(fsdp: bool, kind
     assert halves is (kind == "float")
 
 
+@pytest.mark.parametrize("fsdp", [True, False])
+@pytest.mark.parametrize(("gathered", "scattered"), [("c10::BFloat16", "float"), ("float", "float")])
+def test_gradients_that_are_scattered_wider_than_parameters_are_told_as_that(
+    fsdp: bool, gathered: str, scattered: str
+) -> None:
+    """Most calls are gathers of a shard in 16 bits, most bytes are of the scatters."""
+    builder = world(name="nccl:_all_gather_base")
+    for event in builder.events:
+        if event["name"].startswith("nccl:"):
+            mine = event["tid"] == AUTOGRAD
+            event["name"] = "nccl:_reduce_scatter_base" if mine else event["name"]
+            event["args"] |= {"Input type": [scattered if mine else gathered], "Input Dims": [[4096 if mine else 512]]}
+    if fsdp:
+        builder.annotation("FullyShardedDataParallel.forward", 10, 500)
+    text = fixes(EXPOSED, builder)
+    assert ("Parameters are gathered in 16 bits already" in text) is (gathered != scattered)
+    assert "What is sent has 16 bits" not in text
+
+
 GATHERING = "nccl:all_gather"
 
 
