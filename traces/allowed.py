@@ -19,7 +19,10 @@ KEYS = frozenset(
         "baseTimeNanoseconds",
     }
 )
-DISTRIBUTED_KEYS = ("backend", "rank", "world_size", "pg_count", "nccl_version", "pg_config")
+# What a process group is called by, and who is in it; its `backend_config` says nothing that is read.
+_GROUP_TEXTS = ("pg_name", "pg_desc")
+_GROUPS = "pg_config"
+DISTRIBUTED_KEYS = ("backend", "rank", "world_size", "pg_count", "nccl_version", _GROUPS)
 # Kept in part: the named fields of `distributedInfo`, and of each device its name and its numbers.
 PARTLY = frozenset({"distributedInfo", "deviceProperties"})
 # Written by `advisor collect` itself, value by value.
@@ -36,8 +39,27 @@ def shareable(key: str, value: Any) -> Any:
     if key == "deviceProperties" and isinstance(value, list):
         return [_shareable_device(device) for device in value if isinstance(device, dict)]
     if key == "distributedInfo" and isinstance(value, dict):
-        return {name: value[name] for name in DISTRIBUTED_KEYS if isinstance(value.get(name), str | int)}
+        return _shareable_job(value)
     return value if is_allowed(key, value) else None
+
+
+def _shareable_job(info: dict[str, Any]) -> dict[str, Any]:
+    """Plain values, and of the process groups names, numbers of members and members."""
+    groups = info.get(_GROUPS)
+    kept = {name: info[name] for name in DISTRIBUTED_KEYS if name != _GROUPS and isinstance(info.get(name), str | int)}
+    if isinstance(groups, list):
+        kept[_GROUPS] = [_shareable_group(one) for one in groups if isinstance(one, dict)]
+    return kept
+
+
+def _shareable_group(group: dict[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {name: group[name] for name in _GROUP_TEXTS if isinstance(group.get(name), str)}
+    size, ranks = group.get("pg_size"), group.get("ranks")
+    if type(size) is int:
+        kept["pg_size"] = size
+    if isinstance(ranks, list) and all(type(one) is int for one in ranks):
+        kept["ranks"] = ranks
+    return kept
 
 
 def _shareable_device(device: dict[str, Any]) -> dict[str, Any]:

@@ -212,6 +212,7 @@ class _Groups:
         stated = facts.trace.meta.distributed.get("pg_config")
         self._known = {one.name: one for one in map(_configured, stated if isinstance(stated, list) else ()) if one}
         self._world = facts.trace.meta.world_size
+        self._alone = facts.trace.meta.distributed.get("pg_count") == 1
         self.found: list[GroupPart] = []
         self._places: dict[GroupPart, int] = {}
 
@@ -227,8 +228,9 @@ class _Groups:
         # With one group alone there is no other that it could be, and of two ranks there is but one.
         if len(self._known) == 1:
             return next(iter(self._known.values()))
-        if self._world == _PAIR and not self._known:
-            return GroupPart(name=None, ranks=tuple(range(_PAIR)), size=_PAIR)
+        # A program's first group, which is its only one, has all ranks; of two ranks no group with a collective has fewer.
+        if self._world and not self._known and (self._world == _PAIR or self._alone) and self._world <= MOST_RANKS:
+            return GroupPart(name=None, ranks=tuple(range(self._world)), size=self._world)
         return GroupPart(name=None, size=None)
 
     def _named(self, message: Message) -> GroupPart:

@@ -94,3 +94,11 @@ def test_a_sender_is_in_its_message_until_it_goes_on(tmp_path: Path) -> None:
         dur for dur, peer, kind in zip(found.dur_ns, found.peer, found.kind, strict=True) if peer == 1 and kind == 0
     ]
     assert max(sends) < 1_000_000
+
+
+@pytest.mark.parametrize(("info", "members"), [(ONE_GROUP, (0, 1, 2)), ({"pg_count": 2}, ())])
+def test_the_one_group_of_a_program_has_all_ranks(
+    tmp_path: Path, info: dict[str, Any], members: tuple[int, ...]
+) -> None:
+    found = job(tmp_path, (10.0, 10.0, 10.0), 4, shapes=True, info=info)
+    assert [one.ranks for one in found.groups] == [members]

@@ -79,7 +79,8 @@ def clean_trace(
     for key, raw in document.items():
         value = shareable(key, msgspec.json.decode(raw))
         if value is not None:
-            kept[key] = value
+            # What a program calls its groups by is text of its own.
+            kept[key] = cleaner.clean(value)
     kept["advisor"] = advisor
     kept["traceEvents"] = events
     marks = [event.name for event in names if event.name.startswith(_MARK) and event.cat == "user_annotation"]

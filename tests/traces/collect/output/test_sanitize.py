@@ -66,9 +66,16 @@ def test_device_keeps_name_and_numbers() -> None:
     ]
 
 
-def test_distributed_info_keeps_three_values() -> None:
-    info = {"backend": "nccl", "rank": 1, "world_size": 2, "pg_config": [{"hosts": ["a"]}]}
-    assert _clean({"distributedInfo": info})["distributedInfo"] == {"backend": "nccl", "rank": 1, "world_size": 2}
+def test_distributed_info_keeps_plain_values_and_who_is_in_which_group() -> None:
+    group = {"pg_name": "1", "pg_desc": "mesh_tp", "pg_size": 2, "ranks": [0, 1]}
+    plain = {"backend": "nccl", "rank": 1, "world_size": 2}
+    more = {"hosts": ["a"], "backend_config": "cuda:nccl"}
+    info = plain | {
+        "pg_config": [group | more, {"pg_desc": "/home/ann/x/t.py", "pg_size": "2", "ranks": ["gpu-node07"]}, "secret"]
+    }
+    kept = _clean({"distributedInfo": info})["distributedInfo"]
+    assert kept == plain | {"pg_config": [group, {"pg_desc": "t.py"}]}
+    assert _clean({"distributedInfo": plain | {"pg_config": "secret"}})["distributedInfo"] == plain
 
 
 def test_time_stamps_keep_every_digit() -> None:
