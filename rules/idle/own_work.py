@@ -47,7 +47,7 @@ _FAST = Advice(
 _WATCHED = Advice(
     "shell",
     "perf sched timehist -p PID      # or Nsight Systems with --trace=osrt: what the thread waits for\n"
-    "numactl --cpunodebind=0 --membind=0 python train.py     # cores of its own, near its device",
+    "numactl --cpunodebind=0 --membind=0 python program.py   # cores of its own, near its device",
     "Whether other threads and processes had its core, pages had to be brought, or another thread held a lock that it needed, in "
     "the driver too (as one that pins or frees memory does): the trace does not tell.",
 )
