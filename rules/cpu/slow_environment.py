@@ -12,10 +12,10 @@ kernels, every tensor is allocated anew, each collective is checked or logged, o
 ## How it is measured
 The variables are those of a list that the collector records; no other is ever read. What each costs is read off the trace: idle
 time inside launches where most of them outlast their kernel (as SY005); idle time inside the allocator's calls (as ME001); that
-inside calls of collectives, and inside gloo's beside NCCL's; kernels that look for NaN; matrix work on fewer threads than cores (as
-CP001, which tells it alone where one thread has much of it), at most what perfect scaling would save; before that is held against
-`min_ratio`, the time in which the thread had no core is taken off. Unit: nanoseconds. Variables that make Python's or oneDNN's
-every call slower have no bound: one recording cannot tell by how much.
+inside calls of collectives, and inside gloo's beside NCCL's; kernels that look for NaN; matrix work on fewer threads than cores,
+at most what perfect scaling would save (where one thread has much of it, only CP001 reports it). Time in which the thread had no
+core is subtracted before that is compared with `min_ratio`. Unit: nanoseconds. Variables that make Python's or oneDNN's every
+call slower have no bound: one recording cannot tell by how much.
 
 ## Example
 Slow:

@@ -8,14 +8,15 @@ With no worker processes the training thread itself reads, decodes and collates 
 nothing; while it trains, nothing is loaded.
 
 ## How it is measured
-The class in the event's name, `_SingleProcessDataLoaderIter`, tells that the training process loads. The metric is host
-time inside `__next__` as a share of the used steps. The bound is the device-idle part of it, shortened where the cores do
-not allow more: the step cannot fall below the rest of the step, nor below `computing / cores`, as training leaves its core to
-workers while it waits for them; where a sample is less than 0.2 ms of work, or nobody knows, `computing / (cores - 1)`. On a
-CPU-only run, where loading and training share the cores, it cannot fall below their core time on all of them either, which is
-`(rest + computing) / cores` at least, and more where several threads compute. `computing` is loading without what the process
-was seen to sleep in it: waiting for storage needs no core. Cores, and how much of them the run uses, are those `advisor collect`
-recorded; unknown, all of loading computes, and without cores the bound is the rest alone.
+The class in the event's name, `_SingleProcessDataLoaderIter`, tells that the training process loads. The metric is host time
+inside `__next__` as a share of the used steps. The bound is the part of it in which the device idles, less what the cores cannot
+do. The step cannot become shorter than its rest without loading, nor shorter than `computing / cores`: training leaves its core
+to the workers while it waits for them. Where a sample takes less than 0.2 ms of work, or that is not known, the limit is
+`computing / (cores - 1)`. On a CPU-only run loading and training share the cores: there the step also cannot become shorter than
+the core time of both spread over all cores, which is at least `(rest + computing) / cores`, and more where several threads
+compute. `computing` is loading without what the process was seen to sleep in it: waiting for storage needs no core. The number of
+cores, and how much of them the run uses, are what `advisor collect` recorded. If the use is not known, all of loading counts as
+computing; if the number of cores is not known, only the rest of the step limits the bound.
 
 ## Example
 Slow:

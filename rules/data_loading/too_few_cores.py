@@ -38,8 +38,8 @@ for images, labels in loader:
 3. More cores per GPU: hardware, not software, is the limit then.
 
 ## Expected gain
-At most the idle time inside the loader, and behind it as much as loading took beside a busy device; what moves to the device
-takes device time, which the bound does not know.
+At most the idle time inside the loader, and of the idle time after it as much as loading took while the device was busy. Work
+that is moved to the device takes time there, which the bound does not include.
 
 ## When it is wrong
 Workers that wait for storage need no cores: more of them would help, and so would faster storage. A trace without samples of

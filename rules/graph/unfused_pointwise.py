@@ -32,9 +32,10 @@ output = model(images)
 2. Fused building blocks: `F.scaled_dot_product_attention`, `F.layer_norm`, fused cross-entropy.
 
 ## Expected gain
-Half of the chained kernels' time (heuristics in use say 15 to 45 %, a roofline of bytes more), but no more than all but the
-longest of each run, which may take so long for another reason than its data. Of that the share of the step in which the device is
-busy; nothing where the run is launch-bound, although fewer launches help there too (ID001, GR004).
+Half of the chained kernels' time: other tools assume 15 to 45 %, and the bytes that fusing saves would allow more. The longest
+kernel of each run is never counted as saved, since it may be long for another reason than its data. The result is multiplied by
+the share of the step in which the device is busy. Nothing is claimed where the run is launch-bound, although fewer launches help
+there too (ID001, GR004).
 
 ## When it is wrong
 Inputs whose shape changes all the time make the compiler run again and again (GR003). Code with many graph breaks gains little

@@ -37,7 +37,8 @@ for step, batch in enumerate(loader):
    the steps beside it.
 
 ## Expected gain
-At most the time of these calls in which nothing else runs, and behind them as much as they took beside a busy device.
+At most the time of these calls in which nothing else runs, and of the idle time after them as much as they took while the device
+was busy.
 
 ## When it is wrong
 Recording stacks makes Python calls longer than they are: the share is an upper bound. The thresholds are reasoned, not

@@ -35,17 +35,17 @@ scores = features @ torch.randn(4096, 192)  # 64 such products in one
 5. No reason: look at the kernel with the maker's profiler.
 
 ## Expected gain
-At most the time above the roofline, which is likely of misaligned sizes alone: the same work fits others, and libraries reach some
-60 to 80 % of a datasheet's peak (70 % is taken). A product that is small, skinny or short stays as slow with the same work; more of
-it in each call brings more samples a second, not a shorter step: nothing of that is called likely. Without a device a saving is
-what is likely, and the time above the roofline is no bound: several calls made one save what lies between them, too. Where nothing
-is likely, none is stated there, and the finding says so.
+At most the time above the roofline. It is likely only for misaligned sizes: the same work fits aligned ones, and libraries reach
+some 60 to 80 % of a datasheet's peak (70 % is assumed). A small, skinny or short product takes as long for the same work. More
+work in each call brings more samples a second but no shorter step, so none of that is called likely. On a CPU-only trace the
+figure is the likely saving: the time above the roofline is no upper bound there, because joining several calls also saves the
+time between them. Where no saving is likely there, none is stated, and the finding says so.
 
 ## When it is wrong
-A datasheet's peak holds at full clock. What a recorded causal mask leaves out is no work, but an operator counts as far only where
-it would with that, too; another mask counts in full. Kernels that run beside others take longer than alone; without a device, time
-in which the thread had no core is taken off before anything counts as far. Where a layer's shape is what the model needs, only a
-larger batch helps.
+A datasheet's peak holds at full clock. The part of attention that a recorded causal mask skips is not counted as work, but an
+operator is reported only if it would also be far from its roofline with that part counted; with any other mask all of the
+attention counts as work. Kernels that run at the same time as others take longer than alone. On a CPU-only trace the time in
+which the thread had no core is subtracted first. Where the model needs a layer of this shape, only a larger batch helps.
 
 ## Thresholds
 - `max_peak_ratio`: share of its peak below which an operator counts.

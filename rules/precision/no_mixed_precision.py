@@ -42,11 +42,12 @@ loss.backward()
 
 ## Expected gain
 At most, of plain single precision, what the peak rates of the card's generation say (7 of 8 parts of the kernels' time on Volta,
-15 of 16 on Ampere and Hopper, and on AMD's matrix cores). Of TF32 half, and half of the pointwise kernels' time as well: 16 bits
-halve the bytes of both. A factor of one and a half to three is usual, so half of the matrix kernels' time is what is likely, and of
-the pointwise ones' where most of the matrix work is TF32, times the share of the step in which the device is busy. Where the run is
-launch-bound faster kernels mostly wait longer; what the host waits for still gets shorter. PR002 speeds up the same kernels: each
-states its own bound, the headline counts the larger.
+15 of 16 on Ampere and Hopper, and on AMD's matrix cores). For TF32 it is half of these kernels' time, and half of that of the
+pointwise kernels: 16 bits halve the bytes of both. A speed-up of one and a half to three times is usual. Likely is
+therefore half of the matrix kernels' time, and half of the pointwise kernels' where most of the matrix work is TF32, times the
+share of the step in which the device is busy. In a launch-bound run faster kernels mostly wait longer for their launch; only what
+the host waits for gets shorter. PR002 speeds up the same kernels: each rule states its own bound, and the headline counts the
+larger.
 
 ## When it is wrong
 Code that needs 32 bits (some scientific and financial models). Small or memory-bound matrices gain less. From names alone the

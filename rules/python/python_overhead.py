@@ -44,15 +44,16 @@ for image, target in DataLoader(ImageDataset(samples), batch_size=64, num_worker
 5. Environments and simulators: several at once, one call of the policy for all of them.
 
 ## Expected gain
-At most the idle time outside ops, and behind it as much as such code took beside a busy device.
+At most the idle time outside ops, and of the idle time after such code as much as it took while the device was busy.
 
 ## When it is wrong
 Stacks make every Python call slower: with them the share is too high. A C++ extension or another thread that holds the
 interpreter's lock leaves no event and looks like Python, and so do ops that were not recorded: where a fifth of the kernels is
-launched outside any op, confidence is low. So does time in which other programs had the core: where `advisor collect` saw that, or
-ops stand still as often as what lies between them, what is left must reach the threshold. A server that waits for requests looks
-the same. A device program whose device was not recorded shows its waits here. Where a third of the steps or fewer hold three
-quarters of it, it is told of these, as of something whose frequency a few steps do not tell; what one step holds is low.
+launched outside any op, confidence is low. So does time in which other programs had the core: where `advisor collect` saw that,
+or ops stand still as often as what lies between them, what is left must reach the threshold. A server that waits for requests
+looks the same. A program on a device that was not recorded shows its waits here. Where at most a third of the steps hold three
+quarters of the time, the finding names those steps: a few steps do not show how often that happens. Where it is all in one step,
+severity is low.
 
 ## Thresholds
 - `min_ratio`: share of the used steps from which the rule fires.

@@ -42,16 +42,17 @@ timings.append((start, end))
 3. To time work, record `torch.cuda.Event(enable_timing=True)` and read the events after the loop.
 
 ## Expected gain
-At most the device's idle time from the calls on, never more than the calls lasted, up to the next call that waits for another
-reason: without the wait the host does meanwhile what it did late. Likely is what the calls own by themselves. Nothing where the
-host would have waited anyway, and none of what ends with the work of another thread that waits for itself, as a server's workers.
+At most the idle time of the device from a call until the next call that waits for another reason, and never more than the call
+itself lasted: without the wait the host would have done earlier what it did after it. Likely is the idle time that the calls
+cause directly. Nothing is saved where the host would have waited anyway. Idle time that ends with the work of another thread with
+waits of its own, such as a server's worker, is not counted.
 
 ## When it is wrong
-What the host does behind the calls may be another wait, as for data that is made too slowly: then they cost nothing. Without stacks
-that is not seen where it lies outside any op, and confidence is medium.
-Before an update on the CPU (OP005) the host waits for the gradients, which is needed: then nothing is said.
-A benchmark that synchronises every step on purpose. Another library (a C++ extension, a communication backend) may make the call:
-the stack tells. With one process per device that shares memory with others the wait may be needed.
+After the call the host may wait for something else, such as data that is made too slowly: then the call costs nothing. Outside
+any op such a wait is seen only with stacks; without them confidence is medium. Before an update on the CPU (OP005) the host waits
+for the gradients, which is needed: then nothing is said. A benchmark that synchronises every step on purpose. Another library (a
+C++ extension, a communication backend) may make the call: the stack tells. With one process per device that shares memory with
+others the wait may be needed.
 
 ## Thresholds
 - `min_ratio`: share of the used steps, as idle time inside the calls and until the next kernel, from which the rule fires.

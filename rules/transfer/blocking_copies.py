@@ -33,8 +33,9 @@ for images, labels in loader:
 1. `non_blocking=True` in every `.to()` and `.cuda()` of a pinned batch.
 
 ## Expected gain
-At most the idle time the waits own, and behind them as long as the host waited beside a busy device: it would be that much earlier.
-Likely is what they own. A device with enough queued work does not notice them.
+At most the idle time that the waits cause directly, and of the idle time after them as much as the host waited while the device
+was busy: without the waits it would be that much earlier. Likely is the first part alone. A device with enough queued work does
+not notice the waits.
 
 ## When it is wrong
 A program that changes the host's tensor right after the copy needs the wait: pinned memory must stay as it is until the copy

@@ -10,10 +10,14 @@ from analyzer.units import share
 @click.command("calibration", short_help="Show how good each rule's promises were, where they were measured.")
 @click.option("--forget", is_flag=True, help="Delete the pairs of this machine.")
 def command(forget: bool) -> None:
-    """Show for each rule how its promises held: pairs, how many stayed within them, and how much of them came true.
+    """Show for each rule how much of what it promised was measured.
 
-    The pairs that ship with the package are the zoo's; those of this machine are kept by `advisor tune --remember` and `advisor
-    compare --remember` only, in one file, and never leave it.
+    A pair is one finding with the saving it promised and the saving that a run with its fix brought. The table counts the pairs
+    of a rule, says how many brought no more than was promised (noise apart), and gives the median share of the promise that
+    came true.
+
+    Some pairs ship with the package: they are from `advisor zoo`. Those of this machine are kept by `advisor tune --remember`
+    and `advisor compare --remember` only, in one file, and never leave it.
     """
     from analyzer.calibration.pairs import records
     from analyzer.calibration.store import own, own_file, shipped

@@ -51,7 +51,9 @@ FORMATS = tuple(MODULES)
 @click.option("--isolated", is_flag=True, help="Read no configuration file.")
 @click.option("--no-cache", is_flag=True, help="Decode large traces again, and keep nothing of them for the next time.")
 @click.option(
-    "--remember", is_flag=True, help="Keep what was promised and came, on this machine, for `advisor calibration`."
+    "--remember",
+    is_flag=True,
+    help="Keep what was promised and what was measured, on this machine, for `advisor calibration`.",
 )
 @click.option("--no-redact", is_flag=True, help="Keep full paths, names of machines and users, and what looks secret.")
 @click.pass_context

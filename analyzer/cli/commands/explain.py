@@ -83,14 +83,17 @@ class Request:
 def command(ctx: click.Context, /, paths: tuple[Path | str, ...], **typed: Any) -> None:
     """Say where each step's time goes and what to change.
 
-    PATH is a trace written by torch.profiler (.json or .json.gz), or a report that was written as .html or .json;
-    - is the standard input.
-    Several of them, or a folder, are the ranks of one job where they say so: then the rank the others wait for is shown;
-    in a terminal r shows the others. Other traces are offered there to pick from, and so are the newest ones below this
-    folder where none is named.
-    In a terminal the result opens as a screen to walk through; elsewhere, and with any of --brief, --full, --format, -o
-    and --fail-on, it is printed: into a pipe in brief, unless a format or --full asks for all of it. Reports show paths
-    relative to the project and leave out names and secrets.
+    PATH is a trace written by torch.profiler (.json or .json.gz), a report that advisor wrote as .html or .json, or - for
+    the standard input.
+
+    Several traces, or a folder of them, may be the ranks of one job. Where they say so, the rank that the others wait for
+    is shown; in a terminal the key r shows the other ranks. Where they are no job, a terminal offers them to pick from, and
+    without PATH the newest traces below this folder.
+
+    In a terminal the result opens as a screen to walk through. Elsewhere, and with --brief, --full, --format, -o or
+    --fail-on, it is printed; into a pipe only in brief, unless --full or a format asks for all of it.
+
+    Reports show paths relative to the project and leave out names and secrets.
     """
     # Everything wrong with the call is said before the trace is read.
     asked = Asked(**typed).checked()

@@ -48,7 +48,7 @@ _TRAINS = ("optimizer", "backward", "loader")
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the generators of every run."
 )
 @click.option(
-    "--allow-numerics", is_flag=True, help="Try what changes the precision of results, held against the loss."
+    "--allow-numerics", is_flag=True, help="Also try changes that alter the precision of results; the loss is compared."
 )
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("advisor-tune"), show_default=True,
               help="The run folder: recording, runs, logs, result.")  # fmt: skip
@@ -77,10 +77,11 @@ def command(
     """Try on SCRIPT, unchanged, what its findings advise, and say what really helped.
 
     Records and explains it, times it without the profiler, then tries each change that can be made from outside in runs of
-    their own, in turns with the script as it is. A change whose ceiling lies below the noise is not run. Relative paths lead
-    to a scratch folder, and a run ends before Python or torch.save writes elsewhere; other compiled writers (safetensors,
-    say) are not seen: commit or copy what such a script writes over. The result is a table, and a diff of your own calls.
-    While it runs a table shows the changes and their step times; Ctrl-C ends it and keeps what was measured.
+    their own, in turns with the script as it is. A change whose largest possible saving lies within the noise is not run.
+    Relative paths lead to a scratch folder, and a run ends before Python or torch.save writes elsewhere; other compiled
+    writers (safetensors, say) are not seen: commit or copy what such a script writes over. The result is a table, and a
+    diff of your own calls. While it runs a table shows the changes and their step times; Ctrl-C ends it and keeps what was
+    measured.
 
     Exit codes: 0 also where nothing helps or there is nothing to try; 4 where the script cannot be tuned, with the reason.
     """
