@@ -9,8 +9,8 @@ that row. A batch pays it once.
 
 ## How it is measured
 `advisor collect` looks at the first size of the tensors that the outermost module gets, in the recorded steps: 1 in nearly all
-calls. The saving is what calls of eight samples would do without: seven eighths of the time outside ops and, where an op usually
-takes less than 20 us (PY002 says more), inside them; on a device of the idle time in which the host prepares work. Unit:
+calls. The saving is what calls of eight samples would do without: seven eighths of the time outside ops, and inside those that
+take less than 20 us without what they call (PY002 says more); on a device of the idle time in which the host prepares work. Unit:
 nanoseconds.
 
 ## Example
@@ -106,14 +106,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(f"{share(ratio)} of {count(seen.calls, 'call')} have one sample")
         return
     op_ns = usual_leaf_ns(facts.host.tree, facts.steps.host_window)
-    saved = host_loss(
+    paid = host_loss(
         facts.device,
         facts.time.device_waits,
         facts.time.waterfall,
         facts.steps.window,
-        # Where ops are long a batch computes as much.
-        dispatch_ratio=1.0 if op_ns < facts.time.dispatch_bound_op_ns else 0.0,
-    ).scaled(1 - 1 / _BATCH)
+        # Of long ops a batch computes as much, however many short ones there are beside them.
+        dispatch_ratio=facts.time.dispatch_ratio(facts.steps.host_window),
+    )
+    saved = paid.scaled(1 - 1 / _BATCH)
     if facts.steps.ratio(saved.total_ns) < limits["min_ratio"]:
         yield clear(
             f"calls have one sample each, but ops of {duration(op_ns)} compute for most of the time: a batch computes as much"
@@ -122,8 +123,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     line = facts.recording.step_line
     at = f" at {line.file}:{line.line}" if line is not None else ""
     yield Finding(
-        why=f"{share(ratio)} of {count(seen.calls, 'call')} of the model{at} have one sample. Its ops take {duration(op_ns)} each: "
-        "what is paid for every call and op, whatever it computes, is most of the time.",
+        why=f"{share(ratio)} of {count(seen.calls, 'call')} of the model{at} have one sample. What is paid for every call "
+        f"and op, whatever it computes, is {share(facts.steps.ratio(paid.total_ns))} of the time; an op takes {duration(op_ns)} "
+        "on average.",
         saving=Saving(
             claims=saved.claims,
             kernel_ns=saved.op_ns,

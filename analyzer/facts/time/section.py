@@ -116,6 +116,10 @@ class TimeFacts(Section):
         """Below this an op on the CPU is mostly dispatch, ns: as on a quiet core, times as slow as this one was."""
         return DISPATCH_BOUND_OP_NS * max(1.0, self._recording.collected.core_slowness or 1.0)
 
+    def dispatch_ratio(self, spans: IntervalSet) -> float:
+        """Share of the time of the CPU's ops in some spans that is dispatch, 0..1; see `dispatching.dispatch_ratio`."""
+        return dispatch_ratio(self._host.tree, spans, self.dispatch_bound_op_ns)
+
     def host_loss(self, spans: IntervalSet, usual_op_ns: float) -> HostLoss:
         """What host work costs; on the CPU of its ops' time all where they are short, else what of it is dispatch.
 
@@ -123,8 +127,7 @@ class TimeFacts(Section):
             spans: Where the host does it.
             usual_op_ns: What one of its ops usually takes.
         """
-        limit_ns = self.dispatch_bound_op_ns
-        ratio = 1.0 if usual_op_ns < limit_ns else dispatch_ratio(self._host.tree, spans, limit_ns)
+        ratio = 1.0 if usual_op_ns < self.dispatch_bound_op_ns else self.dispatch_ratio(spans)
         return host_loss(self._device, self.device_waits, self.waterfall, spans, dispatch_ratio=ratio)
 
     @fact

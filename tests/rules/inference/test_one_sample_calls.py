@@ -73,6 +73,18 @@ def test_where_ops_are_long_a_batch_computes_as_much() -> None:
     assert "a batch computes as much" in result.reason
 
 
+def test_of_long_ops_among_many_short_ones_a_batch_computes_as_much_as_well() -> None:
+    """Of a call of 1 ms a product takes 600 us, and twenty ops 200 us: the mean op is short, and most of the time it computes."""
+    builder = world(op=10)
+    for number in range(6):
+        builder.op("aten::bmm", number * CALL, 600)
+    for event in [event for event in builder.events if event["name"] == "aten::addmm"]:
+        event["ts"] = event["ts"] // CALL * CALL + 600 + event["ts"] % CALL * 0.4
+    found = judged(RULE, builder)
+    assert found.ratio == pytest.approx(7 / 8 * 0.4, abs=0.02)
+    assert "is 40 % of the time" in found.finding.why
+
+
 @pytest.mark.parametrize(
     "options",
     [{"trains": True}, {"told": []}, {"told": {"calls": 3, "single": 4}}, {"told": {"calls": True, "single": "x"}}],
