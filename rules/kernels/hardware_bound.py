@@ -227,7 +227,7 @@ def _left_to_software(facts: Facts, limits: Limits, measured: _Measured) -> Outc
 
 def _unjudged_rate(facts: Facts, measured: _Measured) -> float | None:
     """Mean FLOP/s of the products where shapes tell that of most, and no peak tells whether it is much; else None."""
-    if device_peaks(facts)[1] is not None or Capability.SHAPES not in facts.trace.capabilities:
+    if device_peaks(facts)[1] is not None:
         return None
     known = [
         (one.device_ns, one.calls * one.work.needed)

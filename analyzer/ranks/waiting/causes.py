@@ -47,13 +47,15 @@ def cause_words(cause: str) -> str:
 class Why(msgspec.Struct, frozen=True):
     """A class of cause and how much of the lateness it explains, 0..1.
 
-    `runs_more` says of an imbalance that it lies in kernels which the others run less often, not in larger ones.
+    `runs_more` says of an imbalance that it lies in kernels which the others run less often, not in larger ones; `lacks_shapes`
+    that without them a slower device and more work look alike.
     """
 
     cause: CauseClass
     detail: str
     explained_ratio: float
     runs_more: bool = False
+    lacks_shapes: bool = False
 
 
 def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) -> Why:
@@ -100,7 +102,7 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
                 return Why("device", f"its ops and its Python both take longer{_lacked(late)}", starved)
         computes = _mean(late, "compute") - float(np.median([_mean(peer, "compute") for peer in others]))
         if computes >= EXPLAINED_RATIO * excess_ns and not any(row.shape for row in late.kernels):
-            return Why("not clear", _NO_SHAPES, max(ratio, 0.0))
+            return Why("not clear", _NO_SHAPES, max(ratio, 0.0), lacks_shapes=True)
         parts = ", ".join(f"{name} {min(max(ns / excess_ns, 0), 1):.0%}" for name, (_, ns) in found.items())
         return Why("not clear", f"no cause explains most of it ({parts}){_lacked(late)}", max(ratio, 0.0))
     return Why(best, words, ratio, runs_more=best == "imbalance" and runs_more)

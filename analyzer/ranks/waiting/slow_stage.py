@@ -15,6 +15,13 @@ from analyzer.ranks.waiting.replay import Replay
 from analyzer.ranks.waiting.stages import SLOW_STAGE_RATIO, Pipeline
 from analyzer.spans.arrays import FloatArray
 
+# No balance of layers mends them. Of anything else it is the layers.
+_OF_THE_RANK = ("device", "host")
+_EITHER = (
+    "; with no shapes recorded (record_shapes=True) more layers and a slower device look alike: layers moved to other stages help "
+    "either way"
+)
+
 
 def slow_stage(table: Table, pipe: Pipeline | None, balanced: Sequence[WhatIf], replay: Replay) -> Lateness:
     """The rank of the stage that sets the pace which works longest, where balancing that stage is worth it.
@@ -49,8 +56,10 @@ def slow_stage(table: Table, pipe: Pipeline | None, balanced: Sequence[WhatIf], 
     )
     step_ns = replay.as_recorded_ns
     what_if: tuple[WhatIf, ...] = ()
-    own = why_stage_is_late(table, pipe, place)
-    if own is not None:
+    own = why_lone_stage(table, pipe, place)
+    if own is not None and own.lacks_shapes:
+        late = msgspec.structs.replace(late, cause_detail=f"{late.cause_detail}{_EITHER}")
+    elif own is not None and own.cause in _OF_THE_RANK:
         left = _as_others(table, pipe, place, own.cause, replay)
         saved = step_ns - replay.step_ns(left, replay.transfer_ns)
         what_if = (what_if_saved(f"rank {late.rank} as the other stages", "rank", step_ns, saved),)
@@ -79,14 +88,13 @@ def _stage_since(table: Table, pipe: Pipeline, place: int, floor_ns: float) -> t
     return (None, len(numbers)) if since is None else (int(numbers[since]), len(numbers) - chosen)
 
 
-def why_stage_is_late(table: Table, pipe: Pipeline, place: int) -> Why | None:
-    """The class of the cause where the only rank of a stage is slower by its device or its host; None where it has more to do."""
+def why_lone_stage(table: Table, pipe: Pipeline, place: int) -> Why | None:
+    """Why the only rank of a stage works longer than those of the others; None where it is not the only one."""
     if int((pipe.stage == pipe.slowest).sum()) > 1:
         return None
     others = [one for at, one in enumerate(table.summaries) if at != place]
     excess = float(pipe.work_ns[pipe.slowest] * (1 - 1 / pipe.ratio))
-    why = why_late(table.summaries[place], others, excess)
-    return why if why.cause in ("device", "host") else None
+    return why_late(table.summaries[place], others, excess)
 
 
 def _as_others(table: Table, pipe: Pipeline, place: int, cause: CauseClass, replay: Replay) -> FloatArray:

@@ -75,6 +75,20 @@ def test_whatever_the_recorder_says_nothing_false_is_said(layout: str, fault: st
         assert [rank for rank, _ in blamed(job)] == ([1] if plan else []), job.verdict.text
 
 
+@pytest.mark.parametrize(
+    ("recorder", "fault", "either"),
+    [("no shapes", "device", True), ("no shapes", "tokens", True), ("titan", "tokens", False)],
+)
+@pytest.mark.parametrize("layout", ["1f1b pp4", "zero bubble pp4"])
+def test_without_shapes_a_stage_has_more_to_do_or_a_slower_device(
+    layout: str, recorder: str, fault: str, *, either: bool
+) -> None:
+    job = told(recorder, **LAYOUTS[layout], **FAULTS[fault][0])
+    (late,) = job.late
+    assert (late.rank, late.cause) == (1, "stage"), job.verdict.text
+    assert ("more layers and a slower device look alike" in late.cause_detail) is either
+
+
 @pytest.mark.parametrize("layout", ["1f1b pp4", "sequence dp2 tp2"])
 @pytest.mark.parametrize("fault", ["none", "device"])
 def test_machines_whose_clocks_are_minutes_apart_are_no_reason(layout: str, fault: str) -> None:
