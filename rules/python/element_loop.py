@@ -14,9 +14,9 @@ Run lengths of repeated op names (units of up to 48 ops) under one parent, outsi
 `select` or `eq` may differ by a branch, where twenty or more are of few kinds. The backward pass is added by the ops' sequence
 numbers, with what the engine does from one of its nodes to the next. The cost is the device-idle time in the loop; on a CPU-only
 trace its whole time, where an op usually takes less than 20 us (the mean, without the few that stood still), on a slow core as
-much more as half of the rounds of the collector's empty loop took at least. Longer ones compute something that a batched op has to
-compute as well: of their time that part counts which ops in them take that are
-shorter, each without what it calls, by medians. The saving is the cost times `1 - 1/n` for n repetitions. Unit: nanoseconds.
+much more as the median round of the collector's empty loop took. Longer ones compute something that a batched op has to compute as
+well: of their time only that of the shorter ops in them counts, each without what it calls, by medians. The saving is the cost
+times `1 - 1/n` for n repetitions. Unit: nanoseconds.
 
 ## Example
 Slow:
