@@ -15,6 +15,10 @@ from analyzer.hardware.peaks import limits_of, peak_of
 
 def device_peaks(facts: Facts) -> tuple[doc.Peaks, Limits | None]:
     """What is known of the device: its maker's figures, else what was measured here, else those of what kernels were built for."""
+    return facts.once("hardware.peaks", lambda: _device_peaks(facts))
+
+
+def _device_peaks(facts: Facts) -> tuple[doc.Peaks, Limits | None]:
     device = _device(facts)
     name, row, measured = str(device.get("name", "")), peak_of(device), calibration(facts.trace.meta)
     if row is not None:

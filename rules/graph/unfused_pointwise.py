@@ -96,13 +96,11 @@ META = RuleMeta(
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when pointwise kernels own `min_busy_ratio` of the busy time and nothing fuses them."""
     found, kernels = facts.kernels.fusion, facts.kernels.named
+    outcome = _unanswerable(kernels)
+    if outcome is not None:
+        yield outcome
+        return
     ratio = kernels.busy_ratio(found.pointwise)
-    if not len(kernels.frame):
-        yield not_applicable("no kernel in the used steps")
-        return
-    if kernels.is_family("other").all():
-        yield cannot_tell("the names of this device's kernels do not say what they compute")
-        return
     if found.compiled:
         yield clear(
             f"a compiler already fuses here; what is left of pointwise kernels is {share(ratio)} of the busy time"
@@ -160,10 +158,19 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 _NOTE = "Compiles in the first steps: keep those out of the recording. Sizes that change: dynamic=True."
 
 
+def _unanswerable(kernels: Kernels) -> Outcome | None:
+    """Why nothing can be said of pointwise kernels; None where it can."""
+    if not len(kernels.frame):
+        return not_applicable("no kernel in the used steps")
+    if kernels.is_family("other").all():
+        return cannot_tell("the names of this device's kernels do not say what they compute")
+    return None
+
+
 def _one_kernel(kernels: Kernels) -> bool:
     """Whether hardly anything runs but one kernel, as where a single op is measured; a model has others beside it."""
-    spent = kernels.frame.groupby("name", observed=True)["dur_ns"].sum()
-    return bool(spent.max() >= _ALONE_RATIO * spent.sum())
+    ((_, _, longest_ns),) = kernels.longest(kernels.every, limit=1)
+    return longest_ns >= _ALONE_RATIO * int(kernels.frame["dur_ns"].sum())
 
 
 def _bars(facts: Facts) -> Bars:

@@ -128,6 +128,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     told = sum(one.above_ns for one in far if one.reasons)
     worst = max(far, key=lambda one: one.above_ns)
+    named = _is_named(facts)
     why = worst.reasons[0] if worst.reasons else "its shapes do not tell why"
     saving = _saving(facts, far, above)
     yield Finding(
@@ -139,12 +140,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         fix=_fix(facts, far),
         verify="Record again with `--shapes` and compare the operators' share of the peak.",
         steps_seen=_steps(facts, far),
-        confidence=Confidence.MEDIUM if told >= above / 2 and _is_named(facts) else Confidence.LOW,
+        confidence=Confidence.MEDIUM if told >= above / 2 and named else Confidence.LOW,
         evidence=(_table(facts, far),),
-        severity_cap=Severity.HIGH if _is_named(facts) else Severity.LOW,
+        severity_cap=Severity.HIGH if named else Severity.LOW,
         caveats=(
             "Peaks are those at full clock; kernels beside others take longer than alone.",
-            *(() if _is_named(facts) else (_UNNAMED,)),
+            *(() if named else (_UNNAMED,)),
         ),
     )
 
