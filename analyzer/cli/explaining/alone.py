@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyzer.cli.streams.progress import ProgressLine
+from traces.arrowless_pandas import import_pandas
 from traces.one_heap import share_one_heap
 from traces.threadless_numpy import import_numpy
 from traces.uncollected import uncollected
@@ -64,6 +65,8 @@ def decoding(
         # Before other processes are made: it is then in each of them. A screen that is to be drawn first waits for nothing.
         import_numpy()
     with decoding_ahead(path, strict=strict, spared_cores=int(on_screen), cached=cached) as now:
+        if not on_screen:
+            import_pandas()
         yield now
 
 
