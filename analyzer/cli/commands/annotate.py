@@ -11,6 +11,7 @@ from analyzer.cli.arguments.place import Here
 from analyzer.cli.arguments.settings import parse_steps
 from analyzer.cli.commands.repair import redaction, summary
 from analyzer.cli.streams.progress import ProgressLine
+from traces.arrowless_pandas import import_pandas
 from traces.errors import UntrustedTraceError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def command(path: Path, output: Path, span: str | None, no_redact: bool) -> None
     device with their causes, and the time that each finding explains. Open it at https://ui.perfetto.dev. As in a
     report, what looks secret, names of machines and users, and paths outside the project are taken out (--no-redact keeps them).
     """
+    import_pandas()
     from analyzer.explain import Options
     from analyzer.opening import open_trace
     from traces.rewrite.annotated import write_annotated
