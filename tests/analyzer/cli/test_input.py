@@ -92,6 +92,23 @@ def test_the_standard_input_is_explained(
     assert trace["name"] == "standard input"  # type: ignore[index]
 
 
+def test_an_empty_standard_input_is_no_broken_recording(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Input:
+        buffer = io.BytesIO(b"")
+
+        def isatty(self) -> bool:
+            return False
+
+    monkeypatch.setattr(sys, "stdin", Input())
+    assert main(["explain", "-", "--format", "json"]) == 3
+    said = capsys.readouterr().err
+    assert "standard input is empty" in said
+    assert "wrote nothing" in said
+    assert "record the trace again" not in said
+
+
 def test_ranks_on_the_standard_input_are_a_job(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

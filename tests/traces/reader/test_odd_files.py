@@ -273,6 +273,8 @@ def zipped() -> bytes:
         (archive(), "t.tar.gz", "a tar archive"),
         (b"\x7fELF\x02\x01", "t", "a program"),
         (b"\x00\x01\x02binary", "t.json", "a binary file"),
+        # As every 256th file of noise begins.
+        (b"\x0a\x81\xf3\x02\x07\x9c", "t.json", "a binary file"),
         (b'{"message": "Not Found"}', "t.json", "an error message of a server"),
         (b'{"$schema": "https://www.speedscope.app/file-format-schema.json"}', "t.json", "speedscope"),
         (b'{"schema": "1.0.1", "nodes": [{"id": 1}]}', "t.json", "execution trace"),

@@ -178,6 +178,13 @@ class Source:
                 why="the compressed data ends or is damaged before its first block does",
                 fix="copy the file again, as binary, or record the trace again",
             )
+        if is_standard_input(self._file):
+            return UnreadableTraceError(
+                f"{self.name} is empty",
+                where=str(self._path),
+                why="the command before it wrote nothing, or nothing was passed to it",
+                fix="pass a trace to it, `gunzip -c trace.json.gz | advisor explain -`, or name the file",
+            )
         return UnreadableTraceError(
             f"{self.name} is empty",
             where=str(self._path),
