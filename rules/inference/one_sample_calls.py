@@ -69,7 +69,8 @@ META = RuleMeta(
         Threshold("min_single_ratio", 0.9, "ratio", "a last batch of one is none"),
         Threshold("min_ratio", 0.10, "ratio", "as a finding of medium severity: batching changes the program"),
     ),
-    explains=("PY001", "ID001"),
+    explains=("PY001", "ID001", "CP005"),
+    before=("CP005",),
     references=("https://huggingface.co/docs/transformers/main_classes/pipelines#pipeline-batching",),
 )
 # A small batch, which any of these programs has room for.

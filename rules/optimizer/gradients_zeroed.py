@@ -69,7 +69,7 @@ META = RuleMeta(
         Threshold("min_ratio", 0.01, "ratio", "the fix is one argument: worth a word from 1 % of the step on"),
     ),
     explains=("ID001",),
-    before=("ID001",),
+    before=("ID001", "CP005"),
     references=("https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html",),
     measured=True,
     outside=("set-to-none",),

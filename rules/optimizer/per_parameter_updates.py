@@ -83,7 +83,7 @@ META = RuleMeta(
         ),
     ),
     explains=("ID001",),
-    before=("ID001",),
+    before=("ID001", "CP005"),
     references=("https://docs.pytorch.org/docs/stable/optim.html",),
     measured=True,
     outside=("optimizer",),

@@ -76,7 +76,7 @@ META = RuleMeta(
     ),
     binds=("launch",),
     explains=("ID001",),
-    before=("ID001",),
+    before=("ID001", "CP005"),
     references=(
         "https://docs.pytorch.org/docs/stable/optim.html",
         "https://docs.pytorch.org/tutorials/recipes/compiling_optimizer.html",

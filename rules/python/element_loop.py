@@ -89,8 +89,8 @@ META = RuleMeta(
     needs=frozenset({Capability.HOST_OPS}),
     clear_needs=frozenset({Capability.LAUNCHES}),
     thresholds=(Threshold("min_ratio", 0.02, "ratio", "below 2 % of the step a finding goes on no card"),),
-    explains=("ID001", "PY001"),
-    before=("ID001", "PY001"),
+    explains=("ID001", "PY001", "CP005"),
+    before=("ID001", "PY001", "CP005"),
     references=("https://docs.pytorch.org/docs/stable/generated/torch.vmap.html",),
     measured=True,
 )

@@ -75,11 +75,10 @@ from analyzer.facts.recording.line_samples import SampledLine
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Severity, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
-from analyzer.units import count, duration, share
+from analyzer.units import count, share
 from rules import adapters
-from rules.commands import collect
 from rules.place import location
-from rules.python import after_reads, called, caveats, checkpoints, known_places, sampled, seldom
+from rules.python import after_reads, called, caveats, checkpoints, known_places, sampled, seldom, short_stretches
 from rules.python.advice import (
     CLIPPED_IN_PARTS,
     PROCESSES,
@@ -95,7 +94,6 @@ from rules.python.stretches import (
     caveats_of_the_core,
     counted,
     doubtful,
-    least_ns,
     outside_ops,
     slower_than_quiet,
     uncounted_ns,
@@ -153,11 +151,12 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
             facts.steps.ratio(short) >= _MANY_SHORT
             and facts.steps.ratio(short - facts.time.without_core_ns) >= _MANY_SHORT
         ):
-            yield cannot_tell(
-                f"host code outside any op takes {share(facts.steps.ratio(short))} of the step in stretches below "
-                f"{duration(least_ns(facts, limits))}{between(facts, outside_ops(facts, claimed) - time)}: the way from one small "
-                f"op to the next, or the program's own code, as of a simulator; `{collect(facts, '--stacks')}` tells which"
-            )
+            said = short_stretches.outcome(facts, time, limits, claimed)
+            if said is not None:
+                yield said
+                return
+            everything = outside_ops(facts, claimed)
+            yield _finding(facts, everything, facts.steps.ratio(everything.total_ns), limits)
             return
         yield clear(
             f"host code outside any op owns {share(ratio)} of the step, below {share(limits['min_ratio'])}"

@@ -76,8 +76,8 @@ META = RuleMeta(
     thresholds=(
         Threshold("min_ratio", LIST_RATIO, "ratio", "as PY003: worth a word only where it is a low finding at least"),
     ),
-    explains=("ID001", "PY001"),
-    before=("ID001", "PY001"),
+    explains=("ID001", "PY001", "CP005"),
+    before=("ID001", "PY001", "CP005"),
     references=(
         "https://docs.python.org/3/library/copy.html",
         "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",

@@ -55,6 +55,7 @@ SCENARIOS: dict[str, Scenario] = {
     "CP002": Scenario(quiet={"kind": "c10::BFloat16"}),
     "CP003": Scenario(quiet={"allocating": 0}),
     "CP004": Scenario(quiet={"kind": "float", "prepared": "double"}),
+    "CP005": Scenario(quiet={"op": 38}),
     "DL001": Scenario(quiet={"busy_while_loading": True, "steps": 6}),
     "DL002": Scenario(quiet={"workers": 4}),
     "DL003": Scenario(quiet={"waits": (500.0,) * 6}),

@@ -19,6 +19,7 @@ from analyzer.facts.host.stacks import Stacks
 from analyzer.facts.host.state_taken import behind_state, trained_tensors
 from analyzer.facts.host.threads import HostActivity, main_thread
 from analyzer.facts.host.tree import HostTree, host_tree
+from analyzer.facts.host.way_to_ops import WayToOps, way_to_ops
 from analyzer.facts.isolation import attempt, fact, passing
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
@@ -159,6 +160,11 @@ class HostFacts(Section):
     def library_call(self, thread: int, time: IntervalSet) -> LibraryCall | None:
         """The innermost function in which most of a time is spent on a thread; None without stacks."""
         return library_call(self.trace.python, thread, time)
+
+    def way_to_ops(self, time: IntervalSet) -> WayToOps | None:
+        """Whose code some time outside ops on the main thread is spent in; None without stacks."""
+        main = self.main_thread
+        return None if main is None else way_to_ops(self.trace, main, time)
 
     def range_around(self, time: IntervalSet) -> str | None:
         """The program's own range on the main thread around most of a time; None where none is, or it is the whole step."""

@@ -11,6 +11,7 @@ from analyzer.facts.isolation import fact
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.anomaly import AnomalyChecks, EagerChecks, anomaly, eager_checks
+from analyzer.facts.sync.asked_in_turn import asked_in_turn
 from analyzer.facts.sync.awaited_copies import awaited_copies
 from analyzer.facts.sync.behind import behind, waiting_beside
 from analyzer.facts.sync.op_gaps import Silence, after_reads, entering, silences
@@ -97,6 +98,11 @@ class SyncFacts(Section):
     def host_reads(self) -> int:
         """How many single values the used steps read that lie on the host."""
         return host_reads(self.trace, self._steps, self.waits)
+
+    @fact
+    def asked_in_turn(self) -> float:
+        """How often a step asks its model and reads the answer before it asks again, mean."""
+        return asked_in_turn(self.trace, self._steps)
 
     def silences(self, time: IntervalSet) -> tuple[Silence, ...]:
         """Which ops stretches of the training thread's time lie between, the longest together first."""

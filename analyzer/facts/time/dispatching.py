@@ -1,4 +1,4 @@
-"""What of the time inside ops on the CPU is the way to them: paid for each op, however little it computes."""
+"""What of the time on the CPU is the way to ops, and not what they compute: paid for each op, however little that is."""
 
 from __future__ import annotations
 
@@ -35,3 +35,13 @@ def dispatch_ratio(tree: HostTree, spans: IntervalSet, limit_ns: float) -> float
     usual = own[first + (size - 1) // 2]
     total = int((usual * size).sum())
     return int((usual * size)[usual < limit_ns].sum()) / total if total else 0.0
+
+
+def ways_between(outside: IntervalSet, limit_ns: float) -> IntervalSet:
+    """The way from each op to the next: what lies between two, and of a longer stretch so much of its beginning.
+
+    Args:
+        outside: Time outside ops.
+        limit_ns: How long the way is at most.
+    """
+    return IntervalSet(outside.start_ns, np.minimum(outside.end_ns, outside.start_ns + int(limit_ns)))

@@ -22,7 +22,7 @@ from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.device_waits import DeviceWaits, device_waits
-from analyzer.facts.time.dispatching import dispatch_ratio
+from analyzer.facts.time.dispatching import dispatch_ratio, ways_between
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
 from analyzer.facts.time.kernel_reach import kernel_reach_ratio
 from analyzer.facts.time.launch_bound import UsualLaunch, launch_bound, starved_gaps, usual_launch
@@ -119,6 +119,11 @@ class TimeFacts(Section):
     def dispatch_ratio(self, spans: IntervalSet) -> float:
         """Share of the time of the CPU's ops in some spans that is dispatch, 0..1; see `dispatching.dispatch_ratio`."""
         return dispatch_ratio(self._host.tree, spans, self.dispatch_bound_op_ns)
+
+    @fact
+    def ways_between_ops(self) -> IntervalSet:
+        """On the CPU, the way from each op of the used steps to the next, at most as long as an op that is mostly dispatch."""
+        return ways_between(self.waterfall.owned("python"), self.dispatch_bound_op_ns)
 
     def host_loss(self, spans: IntervalSet, usual_op_ns: float) -> HostLoss:
         """What host work costs; on the CPU of its ops' time all where they are short, else what of it is dispatch.

@@ -1,0 +1,204 @@
+"""CP005 short-ops: ops on the CPU are so short that the way to them is what takes the time.
+
+## What it finds
+CPU-only runs that call many ops on little data: batches of a few samples, a small network, a policy that is asked for each
+environment by itself.
+
+## Why it costs time
+Each op costs some microseconds before it computes anything: Python, the module around it, autograd, the dispatcher, the tensor
+for its result. That is paid once an op, whether it works on one row or on a thousand; so is the update of the weights, once a
+step.
+
+## How it is measured
+Paid for each op are the ways from op to op, of each stretch outside ops at most 20 us (`advisor collect` times a loop: on a slower
+core it is as much longer), and the ops that take less than that without what they call; paid for each step is the update. What
+IN005, OP001, OP002, OP003, PY002, PY003, PY006 and PY007 found there is left out. The saving is half of it: with twice the
+samples each op is called half as often for a sample. Unit: nanoseconds.
+
+## Example
+Slow:
+
+```python
+loader = DataLoader(dataset, batch_size=2, shuffle=True)
+```
+
+Faster:
+
+```python
+loader = DataLoader(dataset, batch_size=32, shuffle=True)
+```
+
+## Fix
+1. More samples in each call, as long as the samples per second grow and the model learns as well.
+2. Environments or simulators: step several, and ask the policy once for all.
+3. `torch.compile`: one compiled function for many short ops, where a C++ compiler is installed.
+
+## Expected gain
+About half for twice the samples, of what is paid for each op; measured with a network of three layers on one core, 2 samples a
+batch: 4 samples take 0.4 to 0.6 times as long each, 8 a quarter, 128 a twentieth.
+
+## When it is wrong
+The batch is what the training needs, or requests come one by one. Short code of the program's own between ops counts as the way to
+the next: a recording with `--stacks` tells it apart.
+
+## Thresholds
+- `min_ratio`: share of the used steps that twice the samples would save.
+- `min_ways`: in a step with fewer ways from op to op there are no many ops.
+
+## References
+- https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
+- own measurement
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.facts import Facts
+from analyzer.finding import (
+    Advice,
+    Bar,
+    Bars,
+    Confidence,
+    Figure,
+    Finding,
+    Location,
+    Outcome,
+    Saving,
+    Severity,
+    cannot_tell,
+    clear,
+    not_applicable,
+)
+from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.units import duration, share
+from rules.changes import compiled, larger_batch
+from rules.commands import collect
+from rules.python.advice import simulator
+from rules.python.between_ops import MOST
+from traces.trace import Capability
+
+META = RuleMeta(
+    code="CP005",
+    name="short-ops",
+    family="cpu",
+    title="Ops too short for the way to them",
+    binds=("python",),
+    needs=frozenset({Capability.HOST_OPS}),
+    thresholds=(
+        Threshold("min_ratio", 0.10, "ratio", "as IN005: more samples in each call change the program"),
+        Threshold("min_ways", 8, "count", "one layer, its loss, their gradients and an update are as many"),
+    ),
+    references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",),
+)
+_TWICE = 0.5
+_ASKED_OFTEN = 4
+_ONCE_FOR_ALL = Advice(
+    "diff",
+    "-actions = [policy(torch.as_tensor(state)) for state in states]\n+actions = policy(torch.as_tensor(numpy.stack(states)))",
+    "Where the model is asked for each environment by itself: one call for the states of all.",
+)
+
+
+def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Finding | Outcome]:
+    """Fires where twice the samples in each call would save `min_ratio` of the used steps."""
+    if facts.device.main is not None or facts.device.unrecorded:
+        yield not_applicable("the device computes, not the CPU")
+        return
+    told = claimed | _loops_told(facts, claimed)
+    ways, update = facts.time.ways_between_ops - told, facts.time.waterfall.owned("optimizer") - told
+    inside = facts.time.waterfall.owned("compute") - told
+    ops_ns = int(inside.total_ns * facts.time.dispatch_ratio(inside))
+    paid_ns = ways.total_ns + update.total_ns + ops_ns
+    ratio = facts.steps.ratio(int(_TWICE * paid_ns))
+    paid = f"what is paid for each op and step takes {share(facts.steps.ratio(paid_ns))} of the step"
+    if len(ways) < limits["min_ways"] * facts.steps.count:
+        yield clear(f"fewer than {limits['min_ways']:g} ways from op to op in a step")
+        return
+    if ratio < limits["min_ratio"]:
+        yield clear(f"{paid}: twice the samples would save {share(ratio)} of it, below {share(limits['min_ratio'])}")
+        return
+    if ratio - facts.steps.ratio(facts.time.without_core_ns) < limits["min_ratio"]:
+        yield cannot_tell(
+            f"{paid}, but the thread had no core for {share(facts.steps.ratio(facts.time.without_core_ns))} of it; record on a "
+            "quiet machine"
+        )
+        return
+    way = facts.host.way_to_ops(ways)
+    if way is not None and way.program_ratio > MOST:
+        yield clear(
+            f"between the ops runs the program's own code: {share(way.program_ratio)} of it by the stacks (PY001)"
+        )
+        return
+    yield _finding(facts, ways, update, ops_ns, stacks=way is not None)
+
+
+def _finding(facts: Facts, ways: IntervalSet, update: IntervalSet, ops_ns: int, *, stacks: bool) -> Finding:
+    steps, limit = facts.steps, duration(facts.time.dispatch_bound_op_ns)
+    paid_ns = ways.total_ns + update.total_ns + ops_ns
+    way, inside, once = (duration(steps.per_step(ns)) for ns in (ways.total_ns, ops_ns, update.total_ns))
+    line = facts.recording.step_line
+    return Finding(
+        why=f"{share(steps.ratio(paid_ns))} of {steps.each} is paid for each op or each step, however little is computed: {way} on "
+        f"the way from op to op, {inside} in ops that take less than {limit}, {once} in the update.",
+        saving=Saving(
+            (ways | update).scaled(_TWICE),
+            kernel_ns=int(_TWICE * ops_ns),
+            basis="half of what is paid for each op and step: twice the samples need as much; per sample, not per step",
+            kind=Figure.ESTIMATE,
+        ),
+        fix=_fix(facts),
+        verify="Compare samples per second: with twice the samples a step should take far less than twice as long.",
+        steps_seen=facts.steps.count,
+        confidence=Confidence.MEDIUM,
+        evidence=(
+            Bars(
+                "mean step",
+                "ns",
+                (
+                    Bar("from op to op", facts.steps.per_step(ways.total_ns)),
+                    Bar("in short ops", facts.steps.per_step(ops_ns)),
+                    Bar("update", facts.steps.per_step(update.total_ns)),
+                    Bar("rest of the step", facts.steps.per_step(facts.steps.total_ns - paid_ns)),
+                ),
+            ),
+        ),
+        location=None if line is None else Location(line.file, line.line, line.function, line.begins),
+        caveats=(
+            "Where the training needs batches of this size, or requests come one by one, there is nothing to join.",
+            *(
+                ()
+                if stacks
+                else (
+                    "Short code of the program's own between ops counts as the way to the next: "
+                    f"`{collect(facts, '--stacks')}` tells it apart.",
+                )
+            ),
+        ),
+        severity_cap=Severity.MEDIUM,
+        capped_because="more samples in each call change the program",
+    )
+
+
+def _fix(facts: Facts) -> tuple[Advice, ...]:
+    fused = compiled(
+        facts, "Short ops fused, and called without Python; needs a C++ compiler. Compare the step's time."
+    )
+    # Once or twice a step a loss or a metric may be read.
+    if facts.sync.asked_in_turn >= _ASKED_OFTEN:
+        return (_ONCE_FOR_ALL, simulator(facts), fused)
+    return (larger_batch(facts), fused)
+
+
+def _loops_told(facts: Facts, claimed: IntervalSet) -> IntervalSet:
+    """Loops that other rules have found: what they claim lies outside ops, and the ops in between are told with it."""
+    found = EMPTY
+    for loop in facts.loops.found:
+        mine = loop.calling & facts.time.waterfall.owned("python")
+        if mine and 2 * (mine & claimed).total_ns > mine.total_ns:
+            found |= loop.calling
+    return found
+
+
+RULE = Rule(META, check, __doc__)

@@ -1,0 +1,130 @@
+"""CP005: steps of 1 ms on the CPU, made of ops that are short or long, close together or far apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.finding import State
+from building.builders import TraceBuilder
+from rules.cpu.short_ops import RULE
+from rules.python.python_overhead import RULE as PYTHON
+from running.one_rule import judged, run
+
+STEP = 1_000
+SCRIPT = "train.py(3): <module>"
+TORCH = "torch/nn/modules/module.py(1791): _call_impl"
+
+
+def world(
+    *,
+    ops: int = 24,
+    op: float = 10,
+    apart: float = 40,
+    update: float = 0,
+    frame: str = "",
+    reads: int = 0,
+    **top: object,
+) -> TraceBuilder:
+    """Six steps.
+
+    Args:
+        ops: How many.
+        op: How long each takes, in us.
+        apart: From the beginning of one to that of the next.
+        update: How long the optimizer takes.
+        frame: What runs between the ops, below the script, by stacks; empty where none are recorded.
+        reads: How many of the ops are followed by the reading of a value.
+        top: What the collector recorded.
+    """
+    builder = TraceBuilder(None, advisor=top) if top else TraceBuilder(None)
+    for number in range(6):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for index in range(ops):
+            builder.op("aten::linear", at + apart * index, op)
+            if index < reads:
+                builder.op("aten::item", at + apart * index + op + 2, 1)
+            if frame:
+                builder.python(frame, at + apart * index + op, apart - op)
+        if frame:
+            builder.python(SCRIPT, at, STEP - 1)
+        if update:
+            builder.optimizer(at + STEP - update - 5, update)
+    return builder
+
+
+def test_half_of_what_is_paid_for_each_op_is_what_twice_the_samples_save() -> None:
+    """24 ops of 10 us, and as many ways, of 30 us each, of which 20 count: 720 us."""
+    found = judged(RULE, world())
+    assert found.ratio == pytest.approx(0.36, abs=0.02)
+    assert "batch_size" in found.finding.fix[0].code
+    assert any("--stacks" in caveat for caveat in found.finding.caveats)
+
+
+def test_ops_that_compute_are_not_paid_for_being_called() -> None:
+    assert run(RULE, world(op=38)).state is State.CLEAR
+    assert run(RULE, world(op=38, apart=41, ops=24)).state is State.CLEAR
+
+
+def test_of_a_long_stretch_the_way_to_the_next_op_is_a_short_part() -> None:
+    """Five ops of 10 us with 190 us between them: 150 us are paid for them, half of it is 7.5 %."""
+    result = run(RULE, world(ops=5, apart=200), {"min_ways": 4})
+    assert result.state is State.CLEAR
+    assert "twice the samples would save 7.5 %" in result.reason
+
+
+@pytest.mark.parametrize(("ops", "state"), [(6, State.CLEAR), (8, State.FIRED)])
+def test_a_step_of_few_ops_has_no_many(ops: int, state: State) -> None:
+    assert run(RULE, world(ops=ops, apart=40, update=300)).state is state
+
+
+def test_the_update_is_paid_once_a_step_however_many_samples_there_are() -> None:
+    less, more = (judged(RULE, world(ops=15, update=update)).ratio for update in (5, 200))
+    assert more - less == pytest.approx(0.1, abs=0.02)
+
+
+def test_the_size_of_the_batch_is_named_where_it_was_recorded() -> None:
+    found = judged(RULE, world(loader={"batch_size": 2})).finding
+    assert found.fix[0].code == "-batch_size = 2\n+batch_size = 4"
+
+
+@pytest.mark.parametrize(("reads", "asks"), [(0, False), (1, False), (8, True)])
+def test_a_policy_is_asked_once_for_all(reads: int, asks: bool) -> None:
+    """A value read between layers again and again is an answer that the program acts on."""
+    found = judged(RULE, world(reads=reads)).finding
+    assert ("policy(" in found.fix[0].code) is asks
+
+
+def test_stacks_tell_the_programs_own_code_from_the_way_to_the_next_op() -> None:
+    found = judged(RULE, world(frame=TORCH)).finding
+    assert not any("--stacks" in caveat for caveat in found.caveats)
+    own = run(RULE, world(frame="train.py(40): simulate"))
+    assert own.state is State.CLEAR
+    assert "the program's own code" in own.reason
+
+
+def test_what_a_device_computes_is_not_the_cpus() -> None:
+    builder = world()
+    for number in range(6):
+        builder.launch(number * STEP + 2, kernel_start=number * STEP + 20, kernel_dur=900)
+    assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("frame", "state", "words"),
+    [
+        ("", State.CANNOT_TELL, "--stacks"),
+        (TORCH, State.CLEAR, "torch's own"),
+        # A method of a tensor is torch's, whoever calls it; what a library does for the program is the program's.
+        ("<built-in method item of Tensor object at 0x7f2b3c1d2ac0>", State.CLEAR, "torch's own"),
+        ("<built-in function sorted>", State.FIRED, "host code outside any PyTorch op"),
+        ("numpy/random/generator.py(9): normal", State.FIRED, "host code outside any PyTorch op"),
+        ("train.py(40): simulate", State.FIRED, "`simulate` (train.py"),
+    ],
+)
+def test_many_short_stretches_are_whose_the_stacks_say(frame: str, state: State, words: str) -> None:
+    """Whoever has recorded with stacks is not asked to record with stacks."""
+    found = run(PYTHON, world(frame=frame))
+    assert found.state is state
+    assert words in found.reason
+    assert ("--stacks" in found.reason) is (not frame)
