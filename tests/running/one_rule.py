@@ -19,10 +19,11 @@ def run(rule: Rule, builder: TraceBuilder, limits: Mapping[str, float] | None = 
     return run_rules(facts, _with_earlier(rule), trust, limits={rule.meta.code: limits or {}})[0]
 
 
-def judged(rule: Rule, builder: TraceBuilder) -> Judged:
+def judged(rule: Rule, builder: TraceBuilder, limits: Mapping[str, float] | None = None) -> Judged:
     """The rule's only finding with the engine's verdict on it; fails the test where there is none or several."""
     facts, trust = _measured(builder.content())
-    (result,) = judge(facts, run_rules(facts, _with_earlier(rule), trust)[:1], trust)
+    runs = run_rules(facts, _with_earlier(rule), trust, limits={rule.meta.code: limits or {}})
+    (result,) = judge(facts, runs[:1], trust)
     return result
 
 

@@ -67,10 +67,25 @@ def test_ops_that_compute_are_not_paid_for_being_called() -> None:
 
 
 def test_of_a_long_stretch_the_way_to_the_next_op_is_a_short_part() -> None:
-    """Five ops of 10 us with 190 us between them: 150 us are paid for them, half of it is 7.5 %."""
-    result = run(RULE, world(ops=5, apart=200), {"min_ways": 4})
+    """Nine ops of 10 us with 90 us between them: 270 us of 1 ms are paid for them."""
+    result = run(RULE, world(ops=9, apart=100))
     assert result.state is State.CLEAR
-    assert "twice the samples would save 7.5 %" in result.reason
+    assert "takes 27 % of the step" in result.reason
+
+
+@pytest.mark.parametrize(("unprofiled", "ratio"), [(1_000_000, 0.36), (500_000, 0.11)])
+def test_what_the_profiler_adds_is_not_paid_without_it(unprofiled: int, ratio: float) -> None:
+    """Of 720 us that are paid 500 are the profiler's: of 500 us that are left of the step half of 220 is saved, of 1 ms 11 %."""
+    builder = world(profiled_step_ns=1_000_000, unprofiled_step_ns=unprofiled)
+    found = judged(RULE, builder, {"min_ratio": 0.4})
+    assert found.ratio == pytest.approx(ratio, abs=0.02)
+    assert ("the profiler's" in found.finding.why) is (unprofiled < 1_000_000)
+
+
+def test_where_the_profiler_adds_most_of_it_less_is_paid() -> None:
+    result = run(RULE, world(profiled_step_ns=1_000_000, unprofiled_step_ns=400_000))
+    assert result.state is State.CLEAR
+    assert "most of it computes" in result.reason
 
 
 @pytest.mark.parametrize(("ops", "state"), [(6, State.CLEAR), (8, State.FIRED)])
@@ -79,7 +94,7 @@ def test_a_step_of_few_ops_has_no_many(ops: int, state: State) -> None:
 
 
 def test_the_update_is_paid_once_a_step_however_many_samples_there_are() -> None:
-    less, more = (judged(RULE, world(ops=15, update=update)).ratio for update in (5, 200))
+    less, more = (judged(RULE, world(ops=20, apart=38, update=update)).ratio for update in (5, 205))
     assert more - less == pytest.approx(0.1, abs=0.02)
 
 

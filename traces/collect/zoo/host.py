@@ -245,6 +245,26 @@ def freed(device: torch.device) -> Iterator[None]:
         yield
 
 
+def _of_samples(samples: int, device: torch.device) -> Iterator[None]:
+    """A small network that sees 16 samples a step, so many at a time."""
+    training = Training(mlp(64, 3), device)
+    batches = forever(in_memory(samples))
+    while True:
+        for _ in range(16 // samples):
+            training.step(*next(batches))
+        yield
+
+
+def small_batches(device: torch.device) -> Iterator[None]:
+    """Two batches of eight samples a step, in which every op takes a few microseconds."""
+    yield from _of_samples(8, device)
+
+
+def larger_batches(device: torch.device) -> Iterator[None]:
+    """The same samples in one batch; every op still takes a few microseconds."""
+    yield from _of_samples(16, device)
+
+
 _INPUT = codes("DL001 DL002 DL003 DL004 DL005 DL006 DL007 DL008")
 PRESETS = (
     Preset(name="healthy", loop=healthy, silent=_INPUT | codes("PY001 PY002 OP001 OP003 SY001 SY006")),
@@ -264,10 +284,12 @@ PRESETS = (
     Preset(name="no-checkpoints", loop=no_checkpoints, silent=codes("ID003 PY001 PY002")),
     Preset(name="validation", loop=validation, fires=codes("PY005"), may=codes("ID003"), silent=_INPUT | codes("PY004"), remedy="no-python", active=36, period=6),
     Preset(name="garbage", loop=garbage, fires=codes("PY004"), may=codes("PY001 ID003 PY005"), silent=_INPUT, remedy="no-python", active=42, period=7),
-    Preset(name="anomaly", loop=anomaly, fires=codes("SY006"), may=codes("PY001"), silent=_INPUT | codes("SY001"), remedy="no-anomaly"),
-    Preset(name="no-anomaly", loop=no_anomaly, may=codes("PY001"), silent=codes("SY006 SY001")),
-    Preset(name="per-parameter", loop=per_parameter, fires=codes("OP001"), may=codes("PY001 PY003 OP002"), silent=_INPUT | codes("OP003 SY001"), remedy="fused"),
-    Preset(name="fused", loop=fused, may=codes("PY001"), silent=codes("OP001 OP003 SY001")),
-    Preset(name="zeroed", loop=zeroed, fires=codes("OP003"), may=codes("PY001"), silent=_INPUT | codes("OP001"), remedy="freed"),
-    Preset(name="freed", loop=freed, may=codes("PY001"), silent=codes("OP003 OP001")),
+    Preset(name="anomaly", loop=anomaly, fires=codes("SY006"), may=codes("PY001 CP005"), silent=_INPUT | codes("SY001"), remedy="no-anomaly"),
+    Preset(name="no-anomaly", loop=no_anomaly, may=codes("PY001 CP005"), silent=codes("SY006 SY001")),
+    Preset(name="per-parameter", loop=per_parameter, fires=codes("OP001"), may=codes("PY001 PY003 OP002 CP005"), silent=_INPUT | codes("OP003 SY001"), remedy="fused"),
+    Preset(name="fused", loop=fused, may=codes("PY001 CP005"), silent=codes("OP001 OP003 SY001")),
+    Preset(name="zeroed", loop=zeroed, fires=codes("OP003"), may=codes("PY001 CP005"), silent=_INPUT | codes("OP001"), remedy="freed"),
+    Preset(name="freed", loop=freed, may=codes("PY001 CP005"), silent=codes("OP003 OP001")),
+    Preset(name="small-batches", loop=small_batches, fires=codes("CP005"), may=codes("PY001 OP001 DL006"), silent=codes("PY002 OP003 SY001"), remedy="larger-batches", active=24),
+    Preset(name="larger-batches", loop=larger_batches, fires=codes("CP005"), may=codes("PY001 OP001 DL006"), silent=codes("PY002 OP003 SY001"), active=24),
 )  # fmt: skip
