@@ -14,8 +14,15 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 
-_ARGUMENTS = "-args = TrainingArguments(...)\n+args = TrainingArguments(..., {})"
-_SENTENCES = "-args = SentenceTransformerTrainingArguments(...)\n+args = SentenceTransformerTrainingArguments(..., {})"
+# Each trainer's arguments are of a class of its own, which stands for `ARGUMENTS`.
+_ARGUMENTS = "-args = ARGUMENTS(...)\n+args = ARGUMENTS(..., {})"
+_ARGUMENTS_OF = {
+    "transformers": "TrainingArguments",
+    "sentence_transformers": "SentenceTransformerTrainingArguments",
+}
+# trl has one for each trainer: where nobody recorded which, the reader knows.
+_OF_TRL = "SFTConfig"
+_ANY_OF_TRL = "   # or that of another trainer: DPOConfig, GRPOConfig, ..."
 _LIGHTNING = "-trainer = L.Trainer(...)\n+trainer = L.Trainer(..., {})"
 _ACCELERATE = "-accelerator = Accelerator(...)\n+accelerator = Accelerator(..., {})"
 _MMENGINE = '-optim_wrapper = dict(type="OptimWrapper", optimizer=...)\n+optim_wrapper = dict({}, optimizer=...)'
@@ -29,7 +36,6 @@ _BFLOAT16 = {
     "vllm": _VLLM.format('dtype="bfloat16"'),
     "sglang": _SGLANG.format('dtype="bfloat16"'),
     "transformers": _ARGUMENTS.format("bf16=True"),
-    "sentence_transformers": _SENTENCES.format("bf16=True"),
     "lightning": _LIGHTNING.format('precision="bf16-mixed"'),
     "accelerate": _ACCELERATE.format('mixed_precision="bf16"'),
     "fastai": "+learn = learn.to_bf16()",
@@ -42,7 +48,6 @@ _FLOAT16 = {
     "vllm": _VLLM.format('dtype="float16"'),
     "sglang": _SGLANG.format('dtype="float16"'),
     "transformers": _ARGUMENTS.format("fp16=True"),
-    "sentence_transformers": _SENTENCES.format("fp16=True"),
     "lightning": _LIGHTNING.format('precision="16-mixed"'),
     "accelerate": _ACCELERATE.format('mixed_precision="fp16"'),
     "fastai": "+learn = learn.to_fp16()",
@@ -53,9 +58,7 @@ _FLOAT16 = {
     "detectron2": "+cfg.SOLVER.AMP.ENABLED = True",
 }
 _FLOAT32 = {
-    "transformers": "-args = TrainingArguments(..., bf16=True)\n+args = TrainingArguments(..., bf16=False, fp16=False)",
-    "sentence_transformers": "-args = SentenceTransformerTrainingArguments(..., bf16=True)\n"
-    "+args = SentenceTransformerTrainingArguments(..., bf16=False, fp16=False)",
+    "transformers": "-args = ARGUMENTS(..., bf16=True)\n+args = ARGUMENTS(..., bf16=False, fp16=False)",
     "lightning": '-trainer = L.Trainer(..., precision="bf16-mixed")\n+trainer = L.Trainer(..., precision="32-true")',
     "accelerate": '-accelerator = Accelerator(..., mixed_precision="bf16")\n+accelerator = Accelerator(..., mixed_precision="no")',
     "mmengine": '-optim_wrapper = dict(type="AmpOptimWrapper", ...)\n+optim_wrapper = dict(type="OptimWrapper", ...)',
@@ -65,7 +68,6 @@ _FLOAT32 = {
 }
 _ACCUMULATED = {
     "transformers": _ARGUMENTS.format("gradient_accumulation_steps=2"),
-    "sentence_transformers": _SENTENCES.format("gradient_accumulation_steps=2"),
     "lightning": _LIGHTNING.format("accumulate_grad_batches=2"),
     "accelerate": _ACCELERATE.format("gradient_accumulation_steps=2") + "\n+with accelerator.accumulate(model):",
     "mmengine": _MMENGINE.format('type="OptimWrapper", accumulative_counts=2'),
@@ -75,7 +77,6 @@ _COMPILED = {
     "vllm": _VLLM.format("enforce_eager=False"),
     "sglang": _SGLANG.format("enable_torch_compile=True"),
     "transformers": _ARGUMENTS.format("torch_compile=True"),
-    "sentence_transformers": _SENTENCES.format("torch_compile=True"),
     "lightning": " model = Model(...)\n+model = torch.compile(model)\n trainer.fit(model, ...)",
     "accelerate": "+model = torch.compile(model)\n model, optimizer = accelerator.prepare(model, optimizer)",
     "ultralytics": "-model.train(...)\n+model.train(..., compile=True)",
@@ -95,8 +96,7 @@ _AHEAD = {
     "sglang": _SGLANG.format("disable_overlap_schedule=False"),
 }
 _FUSED = {
-    "transformers": '-args = TrainingArguments(...)\n+args = TrainingArguments(..., optim="adamw_torch_fused")',
-    "sentence_transformers": _SENTENCES.format('optim="adamw_torch_fused"'),
+    "transformers": _ARGUMENTS.format('optim="adamw_torch_fused"'),
     "skorch": "-net = NeuralNetClassifier(...)\n+net = NeuralNetClassifier(..., optimizer__fused=True)",
     "fastai": "-learn = Learner(dls, model, ...)\n"
     "+learn = Learner(dls, model, ..., opt_func=partial(OptimWrapper, opt=torch.optim.{name}, fused=True))",
@@ -107,33 +107,33 @@ _FUSED = {
 }
 
 # ModelCheckpoint and validation of Lightning and Keras, arguments of transformers 5 and ultralytics 8, events of ignite 0.5.
-# So many times as seldom as now (`NOW`), but twice in the run at least; else after so many steps. Either stands for `SELDOM`.
+# So many times as seldom as now (`NOW`), but twice in the run at least; else after so many steps. Either stands for `SELDOM`, in
+# optimizer steps; where a framework counts batches, of which a step may accumulate several, for `BATCHES_SELDOM` (`BATCHES_NOW`).
 _TIMES = 10
 _SELDOM = 1000
 _NOW = 100
 _SAVED_SELDOM = {
     "transformers": _ARGUMENTS.format('save_strategy="steps", save_steps=SELDOM'),
-    "sentence_transformers": _SENTENCES.format('save_strategy="steps", save_steps=SELDOM'),
     "lightning": _LIGHTNING.format("callbacks=[ModelCheckpoint(every_n_train_steps=SELDOM)]"),
     "composer": _COMPOSER.format('save_interval="SELDOMba"'),
     "keras": "-keras.callbacks.ModelCheckpoint(path, ...)\n+keras.callbacks.ModelCheckpoint(path, ..., save_freq=SELDOM)",
-    "ignite": "-@trainer.on(Events.ITERATION_COMPLETED(every=NOW))   # what saves\n"
-    "+@trainer.on(Events.ITERATION_COMPLETED(every=SELDOM))",
+    "ignite": "-@trainer.on(Events.ITERATION_COMPLETED(every=BATCHES_NOW))   # what saves\n"
+    "+@trainer.on(Events.ITERATION_COMPLETED(every=BATCHES_SELDOM))",
 }
 _EVALUATED_SELDOM = {
     "transformers": _ARGUMENTS.format('eval_strategy="steps", eval_steps=SELDOM'),
-    "sentence_transformers": _SENTENCES.format('eval_strategy="steps", eval_steps=SELDOM'),
     "lightning": _LIGHTNING.format("check_val_every_n_epoch=5, limit_val_batches=0.2"),
     "composer": _COMPOSER.format('eval_interval="SELDOMba"'),
     "keras": "-model.fit(...)\n+model.fit(..., validation_freq=5)",
     "ultralytics": "-model.train(...)\n+model.train(..., val=False)",
-    "ignite": "-@trainer.on(Events.ITERATION_COMPLETED(every=NOW))   # what evaluates\n"
-    "+@trainer.on(Events.ITERATION_COMPLETED(every=SELDOM))",
+    "ignite": "-@trainer.on(Events.ITERATION_COMPLETED(every=BATCHES_NOW))   # what evaluates\n"
+    "+@trainer.on(Events.ITERATION_COMPLETED(every=BATCHES_SELDOM))",
 }
 # Counted in batches over the whole run, as it is where evaluations come every so many steps; a run of few epochs would skip them
 # by `check_val_every_n_epoch`.
 _EVALUATED_BY_BATCHES = {
-    "lightning": _LIGHTNING.format("val_check_interval=SELDOM, check_val_every_n_epoch=None") + "   # in batches",
+    "lightning": _LIGHTNING.format("val_check_interval=BATCHES_SELDOM, check_val_every_n_epoch=None")
+    + "   # in batches",
 }
 # Who sets `torch.backends.cudnn.benchmark` by a setting of its own.
 _SEARCHED = {
@@ -211,7 +211,11 @@ def _spaced(facts: Facts, said: str | None) -> str | None:
     seldom = _SELDOM if now is None else _TIMES * now
     if course is not None and not course.stopped and (now is not None or "NOW" not in said):
         seldom = min(seldom, max(course.steps // 2, 2 * (now or 1)))
-    return said.replace("SELDOM", str(seldom)).replace("NOW", str(now or _NOW))
+    batches = facts.recording.collected.batches_per_step or 1.0
+    counts = {"SELDOM": seldom, "NOW": now or _NOW}
+    for name, number in counts.items():
+        said = said.replace(f"BATCHES_{name}", str(round(number * batches))).replace(name, str(number))
+    return said
 
 
 def searched(facts: Facts) -> str | None:
@@ -221,7 +225,21 @@ def searched(facts: Facts) -> str | None:
 
 def _said(facts: Facts, words: dict[str, str]) -> str | None:
     loop = facts.recording.serving_engine or facts.recording.frameworks.of_loop
-    return words.get(loop) if loop is not None else None
+    # Whatever the class, the arguments are those of Hugging Face's Trainer.
+    said = words.get("transformers" if loop in _ARGUMENTS_OF else loop) if loop is not None else None
+    return None if said is None else said.replace("ARGUMENTS", arguments_class(facts)) + _unsure(facts, said)
+
+
+def arguments_class(facts: Facts) -> str:
+    """Class of the arguments of a trainer of Hugging Face's: `TrainingArguments`, or what a trainer made of it has instead."""
+    used = facts.recording.frameworks
+    made = _OF_TRL if used.uses_trl else _ARGUMENTS_OF.get(used.of_loop or "", _ARGUMENTS_OF["transformers"])
+    return used.arguments or made
+
+
+def _unsure(facts: Facts, said: str) -> str:
+    used = facts.recording.frameworks
+    return _ANY_OF_TRL if "ARGUMENTS" in said and used.uses_trl and used.arguments is None else ""
 
 
 def engine_setting(facts: Facts, words: dict[str, str]) -> str | None:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice
+from rules.framework_words import arguments_class
 
 Arguments = Mapping[str, object]
 # What a framework calls the whole around the arguments, how it writes one, and which of them it takes.
@@ -47,7 +48,7 @@ def loader(facts: Facts, arguments: Arguments, note: str, removed: Arguments | N
     framework = framework_of(facts)
     said = _said(framework, {name: value for name, value in arguments.items() if name in _taken(framework)})
     gone = _said(framework, {name: value for name, value in (removed or {}).items() if name in arguments})
-    head, tail, prefix, where = _around(framework)
+    head, tail, prefix, where = _around(facts, framework)
     lines = [f"-{prefix}{line}" for line in gone] + [f"+{prefix}{line}" for line in said]
     return Advice("diff", "\n".join([*head, *lines, *tail]), f"{note}{where}")
 
@@ -73,7 +74,7 @@ def _said(framework: str | None, arguments: Arguments) -> list[str]:
     return [f"{name}={value}," for name, value in arguments.items()]
 
 
-def _around(framework: str | None) -> tuple[list[str], list[str], str, str]:
+def _around(facts: Facts, framework: str | None) -> tuple[list[str], list[str], str, str]:
     """Lines before and after, what each line begins with, and where this stands in the program."""
     if framework == "lightning":
         head = [" def train_dataloader(self):", "     return DataLoader(", "         dataset, ...,"]
@@ -90,8 +91,8 @@ def _around(framework: str | None) -> tuple[list[str], list[str], str, str]:
         )
         return [" batches = Batches(            # a keras.utils.PyDataset", "     ...,"], [" )"], "    ", where
     calls = {
-        "transformers": "args = TrainingArguments(",
-        "sentence_transformers": "args = SentenceTransformerTrainingArguments(",
+        "transformers": f"args = {arguments_class(facts)}(",
+        "sentence_transformers": f"args = {arguments_class(facts)}(",
         "pytorch_metric_learning": "trainer = trainers.MetricLossOnly(",
         "fastai": "dls = block.dataloaders(",
         "ultralytics": "model.train(",

@@ -69,7 +69,7 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.recording.run_course import RunCourse
-from analyzer.facts.recording.run_places import Place
+from analyzer.facts.recording.run_places import WORKER_STARTS, Place
 from analyzer.finding import (
     Advice,
     Bar,
@@ -99,8 +99,16 @@ META = RuleMeta(
     ),
     # Of a whole run it tells what PY005 sees in a few steps.
     explains=("PY005",),
-    references=("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html",),
+    references=("https://docs.python.org/3/library/sys.html#sys._current_frames",),
 )
+# Where the fix of each kind is described.
+_PAGES = {
+    "saving": "https://docs.pytorch.org/docs/stable/distributed.checkpoint.html",
+    "evaluation": "https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad_mode.inference_mode.html",
+    "rollouts": "https://gymnasium.farama.org/api/vector/",
+    "logging": "https://docs.pytorch.org/docs/stable/tensorboard.html",
+    WORKER_STARTS: "https://docs.pytorch.org/docs/stable/data.html",
+}
 # Named are functions with this share of what lies between, the first three.
 _NAMED_RATIO, _NAMED = 0.1, 3
 # A part of the run that is worth a word.
@@ -155,6 +163,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         location=_location(run),
         caveats=_caveats(run),
         title=_title(run),
+        references=tuple(_PAGES[kind] for kind in run.kinds if kind in _PAGES),
     )
 
 

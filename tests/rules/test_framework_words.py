@@ -8,12 +8,13 @@ from analyzer.facts import Facts
 from building.builders import TraceBuilder
 from rules import framework_words
 from rules.changes import accumulate_gradients, compiled
+from rules.data_loading.words import loader
 from rules.optimizer.advice import fused
 
 
-def _facts(loop: str | None) -> Facts:
+def _facts(loop: str | None, **more: object) -> Facts:
     name = loop.partition(".")[0] if loop else ""
-    told = {"imported": {name: None} if name else {}, "loop": [loop] if loop else [], "data": []}
+    told = {"imported": {name: None} if name else {}, "loop": [loop] if loop else [], "data": []} | more
     builder = TraceBuilder(top={"advisor": {"frameworks": told, "batch_size": 32}})
     builder.step(1, 0, 1000)
     return Facts(builder.trace())
@@ -92,3 +93,31 @@ def test_what_is_left_of_a_change_is_python(words: dict[str, str]) -> None:
     for code in words.values():
         lines = [line[1:] for line in code.splitlines() if not line.startswith("-")]
         compile("\n".join(f"{line} pass" if line.startswith("with") else line for line in lines), "fix", "exec")
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        ({"arguments": "GRPOConfig"}, "GRPOConfig"),
+        ({"arguments": "Seq2SeqTrainingArguments"}, "Seq2SeqTrainingArguments"),
+        # Recorded before the class was: what puts batches together tells whose it is.
+        ({"data": ["trl.trainer"]}, "SFTConfig"),
+        ({"data": ["sentence_transformers.sentence_transformer"]}, "SentenceTransformerTrainingArguments"),
+        ({}, "TrainingArguments"),
+        # A file may say anything.
+        ({"arguments": "x(); import os; Config"}, "TrainingArguments"),
+        ({"arguments": 3}, "TrainingArguments"),
+    ],
+)
+def test_arguments_are_of_the_trainers_own_class(told: dict[str, object], name: str) -> None:
+    facts = _facts("transformers.trainer", **told)
+    assert f"+args = {name}(..., bf16=True)" in (framework_words.sixteen_bits(facts, bfloat16=True) or "")
+    assert f"+args = {name}(..., torch_compile=True)" in compiled(facts, "").code
+    assert f" args = {name}(\n" in loader(facts, {"num_workers": 2}, "").code
+
+
+def test_where_only_trl_is_known_the_reader_knows_which_trainer() -> None:
+    said = framework_words.sixteen_bits(_facts("transformers.trainer", data=["trl.trainer"]), bfloat16=True) or ""
+    assert "DPOConfig" in said
+    known = _facts("transformers.trainer", data=["trl.trainer"], arguments="DPOConfig")
+    assert "GRPOConfig" not in (framework_words.sixteen_bits(known, bfloat16=True) or "")

@@ -13,7 +13,7 @@ from traces.trace import Meta
 # 2026-11-22), machines as those that this project's samples were recorded on.
 QUIET_TURN_NS = 17.5
 # Beyond what any machine has; a file may say anything.
-_MOST_CORES, _MOST_BYTES, _MOST_NS = 1000, 2**50, 2**62
+_MOST_CORES, _MOST_BYTES, _MOST_NS, _MOST_BATCHES = 1000, 2**50, 2**62, 2**20
 # Systems count the CPU time of a process in ticks of 10 ms: in less than ten of them a process that computes may have used none.
 _LEAST_SAMPLED_S = 0.1
 _PARTS = ("sampler", "dataset", "collate")
@@ -31,6 +31,7 @@ class Collected(msgspec.Struct, frozen=True):
         own_processes: Whether those are processes, not threads of the training process.
         pin_memory: `pin_memory` of the loader.
         batch_size: Samples a batch.
+        batches_per_step: Batches that a step draws, median of the recorded ones: several where gradients are accumulated.
         whole_batches: Whether the data set makes whole batches, which the loader only hands on (`batch_size=None`).
         dataset_name: Class of the data set; None where nobody recorded it.
         dataset_length: Samples in the data set.
@@ -75,6 +76,7 @@ class Collected(msgspec.Struct, frozen=True):
     own_processes: bool
     pin_memory: bool | None
     batch_size: int | None
+    batches_per_step: float | None
     whole_batches: bool
     dataset_name: str | None
     dataset_length: int | None
@@ -165,6 +167,7 @@ def collected(meta: Meta) -> Collected:
         own_processes=own.get("processes") is True,
         pin_memory=loader["pin_memory"] if isinstance(loader.get("pin_memory"), bool) else None,
         batch_size=_int(loader.get("batch_size")) or _int(top.get("batch_size")),
+        batches_per_step=_mean([_dict(top.get("steps")).get("batches_per_step")], _MOST_BATCHES),
         whole_batches="batch_size" in loader and loader["batch_size"] is None and bool(_int(top.get("batch_size"))),
         dataset_name=_text(dataset.get("name")),
         dataset_length=length,

@@ -33,6 +33,8 @@ _LOOPS = (
 # What makes batches, the most particular first.
 _DATA = ("torch_geometric", "dgl", "monai", "webdataset", "datasets", "timm")
 _ALIASES = {"pytorch_lightning": "lightning", "trl": "transformers"}
+# A class of arguments; a file may say anything.
+_CLASS = Pattern(r"[A-Z][A-Za-z0-9]{0,50}(?:Arguments|Config)\Z")
 # torch cuts what is on `sys.path` from a file's name: an installed package's begins with the package.
 _FRAME = Pattern(r"(?:.*[/\\](?:site|dist)-packages[/\\])?(?P<package>\w+)[/\\](?P<part>\w+)[^(]*\.py\(\d+\): ")
 _RANGE = Pattern(r"\[pl\]|\[Strategy\]|\[LightningModule\]")
@@ -46,12 +48,14 @@ class Frameworks(msgspec.Struct, frozen=True):
         loop: Modules that run the loop, two parts of their names.
         data: Modules that make the batches, two parts of their names.
         loader: Modules of the loader's class and of what puts batches together, likewise; None where nobody recorded them.
+        arguments: Class of the arguments of a trainer of Hugging Face's, such as `SFTConfig`; None where nobody recorded it.
     """
 
     imported: Mapping[str, Version | None] | None
     loop: frozenset[str]
     data: frozenset[str]
     loader: frozenset[str] | None = None
+    arguments: str | None = None
 
     @property
     def of_loop(self) -> str | None:
@@ -62,6 +66,11 @@ class Frameworks(msgspec.Struct, frozen=True):
         found = _first(_LOOPS, self.loop)
         inherits = found == "transformers" and any(name.startswith("sentence_transformers.") for name in self.data)
         return "sentence_transformers" if inherits else found
+
+    @property
+    def uses_trl(self) -> bool:
+        """Whether a trainer of trl's runs the loop, as far as what puts batches together tells it: the loop is inherited."""
+        return any(name.startswith("trl.trainer") for name in (*self.loop, *self.data))
 
     @property
     def of_data(self) -> str | None:
@@ -94,6 +103,7 @@ def frameworks(trace: Trace) -> Frameworks:
             _texts(told.get("loop")),
             _texts(told.get("data")),
             _texts(told["loader"]) if isinstance(told.get("loader"), list) else None,
+            _arguments(told.get("arguments")),
         )
     modules = set(_in_frames(distinct_texts(trace.python["name"])))
     if any(_RANGE.match(name) for name in distinct_texts(trace.annotations["name"])):
@@ -126,3 +136,7 @@ def _first(order: tuple[str, ...], modules: Iterable[str]) -> str | None:
 
 def _texts(value: Any) -> frozenset[str]:
     return frozenset(item for item in value if isinstance(item, str)) if isinstance(value, list) else frozenset()
+
+
+def _arguments(value: Any) -> str | None:
+    return value if isinstance(value, str) and _CLASS.match(value) is not None else None

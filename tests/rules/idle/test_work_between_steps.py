@@ -47,12 +47,19 @@ def course(
 
 
 def world(
-    *, known: bool = True, stopped: bool = False, told: Any = None, loop: str | None = None, **options: Any
+    *,
+    known: bool = True,
+    stopped: bool = False,
+    told: Any = None,
+    loop: str | None = None,
+    steps: dict[str, Any] | None = None,
+    **options: Any,
 ) -> TraceBuilder:
     """Six recorded steps of 5 ms, which say nothing of what lies between them; a loop of some framework's."""
     told = (course(**options) | {"stopped": stopped}) if told is None else told
     used = {"imported": {loop.split(".")[0]: None}, "loop": [loop], "data": []} if loop is not None else None
-    builder = TraceBuilder(None, advisor=({"run": told} if known else {}) | ({"frameworks": used} if used else {}))
+    advisor = {"run": told if known else None, "frameworks": used, "steps": steps}
+    builder = TraceBuilder(None, advisor={key: value for key, value in advisor.items() if value is not None})
     for number in range(6):
         builder.step(number, number * 5000, 5000)
         builder.op("aten::linear", number * 5000 + 10, 4900)
@@ -106,6 +113,18 @@ def test_names_what_is_done_there(function: str, file: str, kind: str, word: str
     found = judged(RULE, world(place=ROLLOUT | {"functions": [[function, file]]})).finding
     assert found.title == f"{kind} between the steps"
     assert word.lower() in f"{found.fix[0].code} {found.fix[0].note}".lower()
+
+
+@pytest.mark.parametrize(
+    ("function", "page"),
+    [("evaluate", "inference_mode"), ("save_all", "distributed.checkpoint"), ("collect_all", "vector")],
+)
+def test_refers_to_pages_on_what_is_done_there(function: str, page: str) -> None:
+    pages = judged(RULE, world(place=ROLLOUT | {"functions": [[function, "train.py"]]})).finding.references
+    assert [page in one for one in pages] == [True]
+    assert not judged(
+        RULE, world(place=ROLLOUT | {"functions": [["act", "train.py"]]})
+    ).finding.references  # the rule's own
 
 
 def test_batches_of_another_loader_are_an_evaluation() -> None:
@@ -266,6 +285,22 @@ def test_a_framework_that_evaluates_itself_is_told_in_its_own_words(loop: str, k
     codes = "\n".join(fix.code for fix in judged(RULE, builder).finding.fix)
     assert said in codes
     assert ("valid_loader" in codes or "async_save" in codes) is (loop in ("", "accelerate.optimizer"))
+
+
+@pytest.mark.parametrize(
+    ("loop", "batches", "said"),
+    [
+        # Steps are the optimizer's, and each accumulates four batches, which these two count.
+        ("lightning.pytorch", 4.0, "val_check_interval=640"),
+        ("ignite.engine", 4.0, "-@trainer.on(Events.ITERATION_COMPLETED(every=64))"),
+        ("lightning.pytorch", None, "val_check_interval=160"),
+        ("transformers.trainer", 4.0, "eval_steps=160"),
+    ],
+)
+def test_where_a_framework_counts_batches_they_are_told(loop: str, batches: float | None, said: str) -> None:
+    place = ROLLOUT | {"functions": [["evaluate", "train.py"]]}
+    builder = world(place=place, loop=loop, steps={"batches_per_step": batches})
+    assert said in judged(RULE, builder).finding.fix[0].code
 
 
 @pytest.mark.parametrize(

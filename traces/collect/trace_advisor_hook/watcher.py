@@ -280,7 +280,7 @@ class Watcher(LaterPhases):
             describe_process(self.note_job()[1])
             | describe_training(self.turns.lead, loader, self.look)
             | {
-                "frameworks": describe_frameworks(loader, self.look.modules, self.running),
+                "frameworks": describe_frameworks(loader, self.look.modules, self.running, self.arguments),
                 "environment": describe_environment(),
             }
             | {"environment_changed": changed_since(self.began_with)}

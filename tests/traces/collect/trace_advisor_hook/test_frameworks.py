@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
-from traces.collect.trace_advisor_hook.software.frameworks import describe_frameworks, running_modules
+from traces.collect.trace_advisor_hook.software.frameworks import (
+    describe_frameworks,
+    running_arguments,
+    running_modules,
+)
 
 
 def module(name: str, code: str, monkeypatch: pytest.MonkeyPatch, version: str | None = None) -> Any:
@@ -65,3 +69,28 @@ def test_a_loader_of_torchs_is_torchs_whoever_makes_what_it_loads(monkeypatch: p
     assert describe_frameworks(geometric.Loader(), ())["loader"] == ["torch_geometric.loader"]
     found = describe_frameworks(plain.Loader(), ["torch_geometric.data.batch"])
     assert (found["data"], found["loader"]) == (["torch_geometric.data"], [])
+
+
+TRAINER = "class Trainer:\n    def train(self, step): return step()"
+
+
+def test_arguments_of_an_inherited_loop_are_told_by_their_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = module("transformers.trainer", TRAINER, monkeypatch)
+    config = module("trl.trainer.sft_config", "class SFTConfig: pass", monkeypatch)
+    runs = trainer.Trainer()
+    runs.args = config.SFTConfig()
+    assert runs.train(lambda: describe_frameworks(None, ()))["arguments"] == "SFTConfig"
+    # A class of the user's own is told as what it is made of.
+    runs.args = type("Secret", (config.SFTConfig,), {})()
+    assert runs.train(running_arguments) == "SFTConfig"
+    assert describe_frameworks(None, (), (), "SFTConfig")["arguments"] == "SFTConfig"
+
+
+def test_no_trainer_no_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert describe_frameworks(None, ())["arguments"] is None
+    other = module("project_x.trainer", TRAINER, monkeypatch)
+    runs = other.Trainer()
+    runs.args = {"token": "secret"}
+    assert runs.train(running_arguments) is None
+    bare = module("transformers.trainer", TRAINER, monkeypatch)
+    assert bare.Trainer().train(running_arguments) is None

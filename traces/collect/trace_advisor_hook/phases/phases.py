@@ -11,7 +11,7 @@ from ..common import FAILURES
 from ..marks.gc_marks import CollectionMarks
 from ..marks.module_marks import ModuleMarks
 from ..run_description import world
-from ..software.frameworks import running_modules
+from ..software.frameworks import running_arguments, running_modules
 from ..steps.step_times import middle, usual_step, wait_for_devices
 from ..surroundings.core_wait import CoreWait
 from ..surroundings.machine import difference, usage
@@ -68,6 +68,7 @@ class Phases:
         self.python_rounds: list[int] = []
         # Modules of the frames that run the loop, as of the step before the recording.
         self.running: list[str] = []
+        self.arguments: str | None = None
         self.details: dict[str, Any] = {}
         self.last = time.perf_counter_ns()
 
@@ -197,7 +198,7 @@ class Phases:
             with_stack=stacks and not self.stacks_left_out,
         )
         self.profiler.step_num = first
-        self.running = running_modules()
+        self.running, self.arguments = running_modules(), running_arguments()
         # Before the warm-up: a device that it leaves without work is busy again when recording begins.
         self.python_rounds = time_loop()
         with without_torchs_warning():

@@ -47,9 +47,13 @@ FRAMEWORKS = {
     "webdataset": "webdataset",
 }
 _DEEP = 200
+# Where the loop of all trainers of Hugging Face runs, those of trl and sentence-transformers as well.
+_TRAINER = "transformers.trainer"
 
 
-def describe_frameworks(loader: Any, batch_modules: Iterable[str], began: Iterable[str] = ()) -> dict[str, Any]:
+def describe_frameworks(
+    loader: Any, batch_modules: Iterable[str], began: Iterable[str] = (), arguments: str | None = None
+) -> dict[str, Any]:
     """What is imported, with its version; what runs the loop, what makes the batches, and whose the loader is, as modules of it.
 
     Where a step ends, the frames below are those that run the loop. Of a run that ended before its recording was full there are
@@ -59,13 +63,31 @@ def describe_frameworks(loader: Any, batch_modules: Iterable[str], began: Iterab
         loader: The training's.
         batch_modules: Of what makes batches.
         began: What `running_modules` gave where a step ended before.
+        arguments: What `running_arguments` gave there.
     """
     return {
         "imported": {name: _version(name) for name in FRAMEWORKS if name in sys.modules},
         "loop": _known(running_modules()) or _known(began),
         "data": _known([*_makers(loader), *batch_modules]),
         "loader": _known(_loaders_own(loader)),
+        "arguments": running_arguments() or arguments,
     }
+
+
+def running_arguments() -> str | None:
+    """The framework's class of which the trainer that led here has its arguments; None where none did.
+
+    A trainer of trl inherits the loop: only its arguments tell what a program has to set.
+    """
+    frame: types.FrameType | None = sys._getframe(1)
+    for _ in range(_DEEP):
+        if frame is None:
+            return None
+        if frame.f_globals.get("__name__") == _TRAINER and frame.f_code.co_varnames[:1] == ("self",):
+            classes = type(reach(frame.f_locals.get("self"), "args")).__mro__
+            return next((one.__name__ for one in classes if _known([module_of(one)])), None)
+        frame = frame.f_back
+    return None
 
 
 def running_modules() -> list[str]:
