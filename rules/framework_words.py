@@ -135,6 +135,7 @@ _EVALUATED_BY_BATCHES = {
     "lightning": _LIGHTNING.format("val_check_interval=BATCHES_SELDOM, check_val_every_n_epoch=None")
     + "   # in batches",
 }
+_EVALUATED_IN_LARGER_BATCHES = {"transformers": _ARGUMENTS.format("per_device_eval_batch_size=64") + "   # default: 8"}
 # Who sets `torch.backends.cudnn.benchmark` by a setting of its own.
 _SEARCHED = {
     "lightning": _LIGHTNING.format("benchmark=False"),
@@ -189,30 +190,46 @@ def fused_optimizer(facts: Facts, name: str) -> str | None:
     return None if said is None or ("adamw" in said and name != "AdamW") else said.replace("{name}", name)
 
 
-def saved_seldom(facts: Facts) -> str | None:
-    """A diff for fewer checkpoints; None as in `sixteen_bits`."""
-    return _spaced(facts, _said(facts, _SAVED_SELDOM))
+def saved_seldom(facts: Facts, *, within: bool = False) -> str | None:
+    """A diff for fewer checkpoints; None as in `sixteen_bits`.
+
+    Args:
+        facts: The measurements.
+        within: Whether most steps hold one, so that the rhythm of long steps is not theirs.
+    """
+    return _spaced(facts, _said(facts, _SAVED_SELDOM), within=within)
 
 
-def evaluated_seldom(facts: Facts) -> str | None:
-    """A diff for fewer evaluations; None as in `sixteen_bits`."""
+def evaluated_seldom(facts: Facts, *, within: bool = False) -> str | None:
+    """A diff for fewer evaluations; None as in `sixteen_bits`.
+
+    Args:
+        facts: The measurements.
+        within: As for `saved_seldom`.
+    """
     course = facts.recording.run_course
-    rhythmic = course is not None and course.every is not None
+    rhythmic = course is not None and (within or course.every is not None)
     counted = _said(facts, _EVALUATED_BY_BATCHES) if rhythmic else None
-    return _spaced(facts, counted or _said(facts, _EVALUATED_SELDOM))
+    return _spaced(facts, counted or _said(facts, _EVALUATED_SELDOM), within=within)
 
 
-def _spaced(facts: Facts, said: str | None) -> str | None:
+def evaluated_in_larger_batches(facts: Facts) -> str | None:
+    """A diff for larger batches of an evaluation; None as in `sixteen_bits`."""
+    return _said(facts, _EVALUATED_IN_LARGER_BATCHES)
+
+
+def _spaced(facts: Facts, said: str | None, *, within: bool) -> str | None:
     """With ten times the steps that lie between now, where that is known, and no more than half of the run's."""
     if said is None:
         return None
     course = facts.recording.run_course
-    now = course.every if course is not None else None
+    now = course.every if course is not None and not within else None
     seldom = _SELDOM if now is None else _TIMES * now
-    if course is not None and not course.stopped and (now is not None or "NOW" not in said):
+    if course is not None and not course.stopped and (now is not None or "NOW" not in said or within):
         seldom = min(seldom, max(course.steps // 2, 2 * (now or 1)))
-    batches = facts.recording.collected.batches_per_step or 1.0
-    counts = {"SELDOM": seldom, "NOW": now or _NOW}
+    # Of a step that draws batches of an evaluation as well nobody knows how many are its own.
+    batches = 1.0 if within else facts.recording.collected.batches_per_step or 1.0
+    counts = {"SELDOM": seldom, "NOW": now or (1 if within else _NOW)}
     for name, number in counts.items():
         said = said.replace(f"BATCHES_{name}", str(round(number * batches))).replace(name, str(number))
     return said

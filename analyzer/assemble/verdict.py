@@ -50,11 +50,19 @@ def _of_run(facts: Facts) -> str:
     """What share of the run the verdict holds for, where the collector saw that much of it lies between the steps."""
     run = facts.recording.run_course
     if run is None or not (run.judged and run.told_apart) or run.work_ratio < _WORTH_SAYING:
-        return ""
+        return _within(facts)
     kinds = f" ({', '.join(run.kinds)})" if run.kinds else ""
     return (
         f"That holds for {share(1 - run.work_ratio)} of the run: {share(run.work_ratio)} lies between its steps{kinds}."
     )
+
+
+def _within(facts: Facts) -> str:
+    """What usual steps hold that is no training, by the looks at the stack in all of the run."""
+    run = facts.recording.run_course
+    kinds = run.kinds_within.items() if run is not None and run.judged else ()
+    said = [f"{share(ratio)} is {kind}" for kind, ratio in kinds if ratio >= _WORTH_SAYING]
+    return f"Of its usual steps {' and '.join(said)}." if said else ""
 
 
 def _explained(facts: Facts, found: Verdict, *, unusable: bool) -> Verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.facts.recording.run_places import WORKER_STARTS
 from analyzer.finding import Advice
-from rules.framework_words import evaluated_seldom, saved_seldom
+from rules.framework_words import evaluated_in_larger_batches, evaluated_seldom, saved_seldom
 
 SAVE_SELDOM = Advice(
     "diff",
@@ -46,6 +46,15 @@ KEEP_WORKERS = Advice(
     "is passed through once, or in a few batches that take no time to make, is faster with `num_workers=0`.",
 )
 
+# Where the fix of each kind is described.
+PAGES = {
+    "saving": "https://docs.pytorch.org/docs/stable/distributed.checkpoint.html",
+    "evaluation": "https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad_mode.inference_mode.html",
+    "rollouts": "https://gymnasium.farama.org/api/vector/",
+    "logging": "https://docs.pytorch.org/docs/stable/tensorboard.html",
+    WORKER_STARTS: "https://docs.pytorch.org/docs/stable/data.html",
+}
+
 # More are rarely of use to a loop that only runs forward.
 _WORKERS = 4
 _FIXES: dict[str, tuple[Advice, ...]] = {
@@ -58,7 +67,15 @@ _FIXES: dict[str, tuple[Advice, ...]] = {
 }
 
 
-def fixes(facts: Facts, kind: str) -> tuple[Advice, ...]:
+# After each step, or nearly: the rest of a loop of the program's own is not known.
+EVALUATE_NOT_EACH = Advice(
+    "diff",
+    "-    evaluate(model, valid_loader)\n+    if step % 1000 == 0:\n+        evaluate(model, valid_loader)",
+    f"{EVALUATE_SELDOM.code} {EVALUATE_SELDOM.note}",
+)
+
+
+def fixes(facts: Facts, kind: str, *, within: bool = False) -> tuple[Advice, ...]:
     """What to do about pauses that are for one thing, the likeliest first.
 
     A framework that runs the loop saves and evaluates itself: only its settings are the program's.
@@ -66,12 +83,21 @@ def fixes(facts: Facts, kind: str) -> tuple[Advice, ...]:
     Args:
         facts: The measurements.
         kind: What they are for: saving, evaluation, rollouts, plotting, logging or starts of workers; nothing is known of another.
+        within: Whether they come in most steps, so that no rhythm of long ones is theirs.
     """
-    if kind == "saving" and (said := saved_seldom(facts)) is not None:
+    if kind == "saving" and (said := saved_seldom(facts, within=within)) is not None:
         return (Advice("diff", said, SAVE_SELDOM.note),)
-    if kind == "evaluation" and (said := evaluated_seldom(facts)) is not None:
-        return (Advice("diff", said, f"{EVALUATE_SELDOM.code} {EVALUATE_SELDOM.note}"),)
-    return (*_FIXES.get(kind, ()), *([_evaluate_faster(facts)] if kind == "evaluation" else []))
+    if kind == "evaluation" and (said := evaluated_seldom(facts, within=within)) is not None:
+        return (Advice("diff", said, f"{EVALUATE_SELDOM.code} {EVALUATE_SELDOM.note}"), *_evaluated_faster(facts))
+    seldom = (EVALUATE_NOT_EACH,) if within and kind == "evaluation" else _FIXES.get(kind, ())
+    return (*seldom, *([_evaluate_faster(facts)] if kind == "evaluation" else []))
+
+
+def _evaluated_faster(facts: Facts) -> tuple[Advice, ...]:
+    """The same where a framework makes the loader of the evaluation; nothing where it has no word for its batches."""
+    said = evaluated_in_larger_batches(facts)
+    note = "An evaluation keeps no gradients: it has room for larger batches, and texts are generated for all of one at once."
+    return () if said is None else (Advice("diff", said, note),)
 
 
 def _evaluate_faster(facts: Facts) -> Advice:

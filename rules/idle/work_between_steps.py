@@ -2,7 +2,7 @@
 
 ## What it finds
 What a program does between bursts of steps: rollouts, evaluations, checkpoints, ends of epochs. A trace of some steps does not show
-it, however much of the run it takes.
+it, however much of the run it takes. And evaluations, checkpoints, plots in most steps, or that make one little longer.
 
 ## Why it costs time
 Training stands still meanwhile. Where updates are a tenth of a run, making them twice as fast saves a twentieth of it.
@@ -16,6 +16,8 @@ meanwhile. So is time in which the thread had no core because other programs had
 the stack is looked at too: such a step is longer, and does nothing else. What it is, names of functions and files
 tell that are not torch's own; a method of a class with `step`, `reset` and a space to act in is an environment's, and its time a
 rollout's. The figures are of the run without the profiler, and of the whole of it, not of the recorded steps.
+Usual steps are looked at as well: what `evaluate`, `save` and their kin take of these looks is told without a device, where half as
+much of the recorded steps or more lies between an update and the next forward pass, and claimed is no more than that.
 
 ## Example
 Slow:
@@ -69,7 +71,7 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.recording.run_course import RunCourse
-from analyzer.facts.recording.run_places import WORKER_STARTS, Place
+from analyzer.facts.recording.run_places import Place
 from analyzer.finding import (
     Advice,
     Bar,
@@ -87,7 +89,8 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
-from rules.idle.pausing import fixes
+from rules.idle.pausing import PAGES, fixes
+from rules.idle.within_steps import within_steps
 
 META = RuleMeta(
     code="ID004",
@@ -101,14 +104,6 @@ META = RuleMeta(
     explains=("PY005",),
     references=("https://docs.python.org/3/library/sys.html#sys._current_frames",),
 )
-# Where the fix of each kind is described.
-_PAGES = {
-    "saving": "https://docs.pytorch.org/docs/stable/distributed.checkpoint.html",
-    "evaluation": "https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad_mode.inference_mode.html",
-    "rollouts": "https://gymnasium.farama.org/api/vector/",
-    "logging": "https://docs.pytorch.org/docs/stable/tensorboard.html",
-    WORKER_STARTS: "https://docs.pytorch.org/docs/stable/data.html",
-}
 # Named are functions with this share of what lies between, the first three.
 _NAMED_RATIO, _NAMED = 0.1, 3
 # A part of the run that is worth a word.
@@ -131,20 +126,31 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if not run.judged:
         yield cannot_tell(f"needs at least 20 steps without the profiler; the run had {run.steps}")
         return
-    if run.work_ratio < limits["min_ratio"]:
-        yield clear(
+    inside = tuple(within_steps(facts, run, limits["min_ratio"]))
+    yield from inside
+    if run.work_ratio >= limits["min_ratio"] and run.told_apart:
+        yield _between(facts, run)
+    elif not inside:
+        yield _nothing(run, limits["min_ratio"])
+
+
+def _nothing(run: RunCourse, least: float) -> Outcome:
+    """Why there is no finding."""
+    if run.work_ratio < least:
+        return clear(
             f"usual steps are {share(1 - run.work_ratio)} of the run's {count(run.steps, 'step')}: {share(run.work_ratio)} lies "
-            f"between them, below {share(limits['min_ratio'])}{_as_usual(run)}{_outside(run)}"
+            f"between them, below {share(least)}{_as_usual(run)}{_outside(run)}"
         )
-        return
-    if not run.told_apart:
-        yield cannot_tell(
-            f"{share(run.work_ratio)} of the run lies in {count(run.long_steps, 'step')} of three times the median and more, and "
-            "too few looks at the stack tell whether they do something else or more of the same: needs a longer run"
-        )
-        return
+    return cannot_tell(
+        f"{share(run.work_ratio)} of the run lies in {count(run.long_steps, 'step')} of three times the median and more, and "
+        "too few looks at the stack tell whether they do something else or more of the same: needs a longer run"
+    )
+
+
+def _between(facts: Facts, run: RunCourse) -> Finding:
+    """The finding on what lies between the steps."""
     each = duration(run.between_ns / run.long_steps)
-    yield Finding(
+    return Finding(
         why=(
             f"The recorded steps stand for {share(1 - run.work_ratio)} of the run: {duration(run.work_ns)} of "
             f"{duration(run.loop_ns)} lie between usual steps of {duration(run.median_ns)}, {run.rhythm}, {each} each."
@@ -163,7 +169,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         location=_location(run),
         caveats=_caveats(run),
         title=_title(run),
-        references=tuple(_PAGES[kind] for kind in run.kinds if kind in _PAGES),
+        references=tuple(PAGES[kind] for kind in run.kinds if kind in PAGES),
     )
 
 

@@ -25,6 +25,19 @@ def outside_passes(host: HostFacts, steps: Steps, updates: IntervalSet) -> Inter
         steps: The steps.
         updates: From the end of each backward pass to the end of the update behind it.
     """
+    start, end = (host.ops.ops[name].to_numpy() for name in ("start_ns", "end_ns"))
+    roots = _roots(host, start)
+    return (IntervalSet(start[roots], end[roots]) & steps.window) & beside_passes(host, steps, updates)
+
+
+def beside_passes(host: HostFacts, steps: Steps, updates: IntervalSet) -> IntervalSet:
+    """What of the used steps lies in no pass and in no update, ops or not: from an update to the forward pass behind it.
+
+    Args:
+        host: Ops.
+        steps: The steps.
+        updates: From the end of each backward pass to the end of the update behind it.
+    """
     ops, tree = host.ops.ops, host.ops
     here = (ops["thread"] == host.main_thread).to_numpy(dtype=bool)
     number = np.where(here, ops["sequence"].to_numpy(dtype=np.int64, na_value=-1), -1)
@@ -32,8 +45,7 @@ def outside_passes(host: HostFacts, steps: Steps, updates: IntervalSet) -> Inter
     if not updates or not (number[node] >= 0).any():
         return EMPTY
     start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
-    roots = np.flatnonzero(here & (tree.depth == 0))
-    roots = roots[np.argsort(start[roots], kind="stable")]
+    roots = _roots(host, start)
     begin, behind, lowest = _backward_passes(start, end, number, node, roots)
     known = np.flatnonzero((number >= 0) & ~node)
     known = known[np.lexsort((start[known], number[known]))]
@@ -45,7 +57,13 @@ def outside_passes(host: HostFacts, steps: Steps, updates: IntervalSet) -> Inter
     # Where it was not recorded, the pass may have begun with the end of the update before.
     before = np.append(start.min(), updates.end_ns)[np.searchsorted(updates.end_ns, begin, side="right")]
     passes = IntervalSet(np.where(number[last] == lowest, around, before), behind)
-    return (IntervalSet(start[roots], end[roots]) & steps.window) - passes - updates
+    return steps.window - passes - updates
+
+
+def _roots(host: HostFacts, start: Int64Array) -> Int64Array:
+    """Outermost ops of the main thread, in order."""
+    roots = np.flatnonzero((host.ops.ops["thread"] == host.main_thread).to_numpy(dtype=bool) & (host.ops.depth == 0))
+    return roots[np.argsort(start[roots], kind="stable")]
 
 
 def _backward_passes(

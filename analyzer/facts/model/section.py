@@ -15,7 +15,7 @@ from analyzer.facts.model.decompositions import Decompositions, decompositions
 from analyzer.facts.model.dense_tables import DenseTables, dense_tables
 from analyzer.facts.model.modules import Modules, modules
 from analyzer.facts.model.optimizing import Optimizing, optimizing
-from analyzer.facts.model.outside_passes import outside_passes
+from analyzer.facts.model.outside_passes import beside_passes, outside_passes
 from analyzer.facts.model.repetition import Repetition, Replayable, repetition, replayable
 from analyzer.facts.model.weight_norms import weight_norms
 from analyzer.facts.recording.section import RecordingFacts
@@ -99,6 +99,13 @@ class ModelFacts(Section):
         if self._device.main is not None:
             return EMPTY
         return outside_passes(self._host, self._steps, self.before_updates)
+
+    @fact
+    def beside_passes(self) -> IntervalSet:
+        """Without a device, what of the steps lies in no pass of what is trained and in no update, ops or not; else empty."""
+        if self._device.main is not None:
+            return EMPTY
+        return beside_passes(self._host, self._steps, self.before_updates)
 
     @fact
     def longest_outside(self) -> OwnTime | None:

@@ -22,6 +22,7 @@ from analyzer.facts.recording.run_places import (
     dict_of,
     int_of,
     places_of,
+    within_of,
 )
 from analyzer.units import count
 from traces.trace import Meta
@@ -57,6 +58,7 @@ class RunCourse(msgspec.Struct, frozen=True):
         samples: Looks at the stack in long steps.
         usual_samples: Looks at it in usual ones; None where the recording does not tell.
         places: What was seen there, most first.
+        within: What was seen in usual ones that is no training, most first; the shares are of usual steps.
         stopped: Whether the run was ended once its steps were recorded.
     """
 
@@ -73,6 +75,7 @@ class RunCourse(msgspec.Struct, frozen=True):
     samples: int
     usual_samples: int | None
     places: tuple[Place, ...]
+    within: tuple[Place, ...]
     stopped: bool
 
     @property
@@ -148,6 +151,15 @@ class RunCourse(msgspec.Struct, frozen=True):
         return {kind: ratio for kind, ratio in sorted(found.items(), key=lambda item: -item[1]) if ratio >= least}
 
     @property
+    def kinds_within(self) -> dict[str, float]:
+        """Share of usual steps by what they do that is no training, most first."""
+        found: dict[str, float] = {}
+        for place in self.within:
+            if place.kind is not None:
+                found[place.kind] = found.get(place.kind, 0.0) + place.ratio
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    @property
     def rhythm(self) -> str:
         """`in 25 of 380 steps, every 16 steps`."""
         often = f", every {count(self.every, 'step')}" if self.every else ""
@@ -189,6 +201,7 @@ def run_course(meta: Meta) -> RunCourse | None:
         samples=int_of(between.get("samples")),
         usual_samples=int_of(dict_of(between["usual"]).get("samples")) if "usual" in between else None,
         places=places,
+        within=within_of(between),
         stopped=told.get("stopped") is True,
     )
 

@@ -72,6 +72,16 @@ _KINDS = (
 )
 
 
+# What usual steps do beside training has to be called so by the function itself: `predict` and `generate` may be part of training.
+_WITHIN = {
+    "evaluation": Pattern(r"(?:^|[_.])(?:evaluat(?:e|ion)|validat(?:e|ion)|eval(?:$|_)|val_)", re.IGNORECASE),
+    "saving": Pattern(r"(?:^|[_.])save|checkpoint"),
+    "plotting": Pattern(r"(?:^|[_.])(?:plot|savefig)"),
+}
+# A share of fewer looks may as well be half of it.
+FEWEST_WITHIN = 5
+
+
 class Place(msgspec.Struct, frozen=True):
     """What the stack showed in long steps.
 
@@ -143,6 +153,32 @@ def places_of(between: dict[str, Any], *, others: bool, usual_part: float) -> tu
     left = max(total - ended_with, 1)
     return tuple(
         msgspec.structs.replace(place, ratio=min(1.0, samples / left)) for place, samples in ranked if samples > 0
+    )
+
+
+def within_of(between: dict[str, Any]) -> tuple[Place, ...]:
+    """What usual steps do that is no training, by function and line, most first; the shares are of usual steps.
+
+    Args:
+        between: As the recording has it.
+    """
+    usual = dict_of(between.get("usual"))
+    rows, total = usual.get("places"), int_of(usual.get("samples"))
+    if not isinstance(rows, list) or total < FEWEST_USUAL:
+        return ()
+    found: dict[Place, int] = {}
+    for row in map(dict_of, rows[:MOST_ROWS]):
+        place = _place(row, others=False)
+        if place is not None and place.kind in _WITHIN and _WITHIN[place.kind].search(place.function):
+            found[place] = found.get(place, 0) + int_of(row.get("samples"))
+    ranked = sorted(found.items(), key=lambda item: -item[1])
+    of_kind: dict[str | None, int] = {}
+    for place, samples in ranked:
+        of_kind[place.kind] = of_kind.get(place.kind, 0) + samples
+    return tuple(
+        msgspec.structs.replace(place, ratio=min(1.0, samples / total))
+        for place, samples in ranked
+        if of_kind[place.kind] >= FEWEST_WITHIN
     )
 
 

@@ -78,6 +78,24 @@ def test_batches_of_another_loader_in_long_steps_are_told() -> None:
     assert _course([5.0] * 40 + [300.0] * 2, loaders=usual + usual[:2]).told()["other_batches_ns"] == 0
 
 
+def test_an_evaluation_before_anybody_knows_what_is_long_is_one_all_the_same() -> None:
+    """The first steps take their time: three of them are longer than the evaluation behind the first epoch."""
+    usual, other = [{1}] * 12, [{1, 2}]
+    course = _course([200.0] * 12 + [300.0] + [50.0] * 40 + [310.0], loaders=usual + other + [{1}] * 40 + other)
+    assert course.told()["other_batches_ns"] == 610 * MS
+
+
+def test_a_loader_of_usual_steps_is_none_of_another_loop() -> None:
+    """Tasks that take turns: one of them is long at times."""
+    course = _course([5.0, 5.0] * 20 + [300.0] * 2, loaders=[{1}, {2}] * 20 + [{2}] * 2)
+    assert course.told()["other_batches_ns"] == 0
+
+
+def test_loaders_without_end_take_no_more_room() -> None:
+    course = _course([5.0] * 1000, loaders=[{1, 2 + number} for number in range(1000)])
+    assert len(course._drawn) == 64
+
+
 def test_what_recording_takes_is_in_no_step() -> None:
     course = _course([5.0] * 3)
     course.worked(time.perf_counter_ns() - 30 * MS)

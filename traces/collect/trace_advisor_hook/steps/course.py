@@ -21,6 +21,8 @@ _EVERY = 32
 # dispatch any more (PY004 calls so long a silence a pause).
 LONG_RATIO = 3
 LONG_NS = 10_000_000
+# A program may make a loader for each evaluation: those beyond are not told apart.
+_MOST_DRAWN = 64
 
 
 class Course:
@@ -49,9 +51,9 @@ class Course:
         self.bins: dict[int, list[int]] = {}
         self.longest: list[tuple[int, int]] = []
         self.limit_ns: int | None = None
-        self.other_batches_ns = 0
         self._last_long = 0
-        self._loaders: set[int] = set()
+        # Steps as in `bins`, by the loaders of which they drew batches.
+        self._drawn: dict[frozenset[int], dict[int, list[int]]] = {}
 
     def step(self, now_ns: int, duration_ns: int, *, profiled: bool, loaders: set[int]) -> None:
         """A step is over.
@@ -73,26 +75,43 @@ class Course:
         without_core_ns = min(self.lacked_ns(), duration_ns)
         self.waited_ns += without_core_ns
         duration_ns -= without_core_ns
-        found = self.bins.setdefault(round(_BINS_OF_DOUBLE * math.log2(max(duration_ns, 1))), [0, 0])
-        found[0] += 1
-        found[1] += duration_ns
-        self._note(duration_ns, loaders)
+        key = round(_BINS_OF_DOUBLE * math.log2(max(duration_ns, 1)))
+        _count(self.bins, key, duration_ns)
+        drawn = frozenset(loaders)
+        if drawn in self._drawn or len(self._drawn) < _MOST_DRAWN:
+            _count(self._drawn.setdefault(drawn, {}), key, duration_ns)
+        self._note(duration_ns)
         if self.steps % _EVERY == 0 or (self.limit_ns is None and self.steps >= _FEWEST):
             self.limit_ns = max(LONG_RATIO * self.median_ns(), LONG_NS)
 
-    def _note(self, duration_ns: int, loaders: set[int]) -> None:
-        """Keep the step if it is one of the longest, and see whether it drew batches that usual steps do not draw."""
+    def _note(self, duration_ns: int) -> None:
+        """Keep the step if it is one of the longest."""
         item = (duration_ns, self.steps)
         if len(self.longest) < _MOST_LONG:
             heapq.heappush(self.longest, item)
         elif item > self.longest[0]:
             heapq.heapreplace(self.longest, item)
-        if self.limit_ns is None or duration_ns < self.limit_ns:
-            self._loaders |= loaders
-            return
-        self._last_long = self.steps
-        if loaders - self._loaders:
-            self.other_batches_ns += duration_ns
+        if self.limit_ns is not None and duration_ns >= self.limit_ns:
+            self._last_long = self.steps
+
+    def other_batches_ns(self) -> int:
+        """How long those long steps take together that draw batches of a loader of which hardly any but long steps do.
+
+        What is long is known in the end: the median of the first steps holds start-up, and an evaluation may come before it falls.
+        """
+        limit = max(LONG_RATIO * self.median_ns(), LONG_NS)
+        usual: dict[int, int] = {}
+        for drawn, bins in self._drawn.items():
+            more = sum(count if total <= limit * count else -count for count, total in bins.values())
+            for loader in drawn:
+                usual[loader] = usual.get(loader, 0) + more
+        return sum(
+            total
+            for drawn, bins in self._drawn.items()
+            if any(usual[loader] < 0 for loader in drawn)
+            for count, total in bins.values()
+            if total > limit * count
+        )
 
     def lacked_ns(self) -> int:
         """For how long the thread has had no core in the step that runs; 0 where the system does not tell."""
@@ -145,5 +164,12 @@ class Course:
             # Count and sum of each bin, the shortest steps first.
             "times": [self.bins[key] for key in sorted(self.bins)],
             "longest": [[number, duration] for duration, number in sorted(self.longest, key=lambda item: item[1])],
-            "other_batches_ns": self.other_batches_ns,
+            "other_batches_ns": self.other_batches_ns(),
         }
+
+
+def _count(bins: dict[int, list[int]], key: int, duration_ns: int) -> None:
+    """Count a step, and what it took, in a bin."""
+    found = bins.setdefault(key, [0, 0])
+    found[0] += 1
+    found[1] += duration_ns
