@@ -50,6 +50,8 @@ class Optimizing(msgspec.Struct, frozen=True):
         step_time: Time inside the spans.
         update_time: Of that, from the first op of each span to its end: what comes before is no update. Horovod's optimizer waits
             there until gradients are reduced, others gather them.
+        op_time: Of the update, time inside ops.
+        ops: Ops directly inside the spans, over all used steps.
         kernel_ns: Device time of the kernels launched inside.
         zero_time: Time inside `Optimizer.zero_grad` spans.
         fills: Fills of gradients with zero inside them, over all used steps.
@@ -68,6 +70,8 @@ class Optimizing(msgspec.Struct, frozen=True):
     foreach_kinds: int
     step_time: IntervalSet
     update_time: IntervalSet
+    op_time: IntervalSet
+    ops: int
     kernel_ns: int
     zero_time: IntervalSet
     fills: int
@@ -113,6 +117,7 @@ def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts)
     dur = device.launched["dur_ns"].to_numpy()
     parameters, per_parameter = _parameters(measure, spans)
     names = codes_of(measure.tree.frame["name"])
+    topmost = measure.topmost_ops & measure.in_steps
     return Optimizing(
         spans=spans,
         style=_style(measure, kernels, per_parameter, str(spans["name"].iloc[0]) if len(spans) else ""),
@@ -122,6 +127,8 @@ def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts)
         foreach_kinds=len(np.unique(names[measure.tree.matching(_FOREACH_OP) & measure.in_steps])),
         step_time=_time(measure, innermost),
         update_time=_update_time(measure, innermost),
+        op_time=_time(measure, topmost),
+        ops=int(topmost.sum()),
         kernel_ns=int(dur[work].sum()),
         zero_time=_time(measure, zero),
         fills=int(fills.sum()),
