@@ -106,7 +106,7 @@ class Facts(Section):
     @cached_property
     def loops(self) -> LoopFacts:
         """Loops of the program over tensors."""
-        return LoopFacts(self.device, self.steps, self.host, self.time, self.sync, self.kernels)
+        return LoopFacts(self.recording, self.device, self.steps, self.host, self.time, self.sync, self.kernels)
 
     @cached_property
     def communication(self) -> CommunicationFacts:

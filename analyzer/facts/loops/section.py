@@ -13,6 +13,7 @@ from analyzer.facts.loops.find import find_loops
 from analyzer.facts.loops.loop import Loop
 from analyzer.facts.loops.recurrence import Recurrence, recurrences
 from analyzer.facts.loops.samples import SampleLoop, sample_loops
+from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.section import SyncFacts
@@ -24,6 +25,7 @@ class LoopFacts(Section):
     """Loops over tensors, and updates of many backward passes.
 
     Args:
+        recording: What is known beside the events.
         device: Work of the devices.
         steps: The steps.
         host: What the host's threads do.
@@ -36,6 +38,7 @@ class LoopFacts(Section):
 
     def __init__(
         self,
+        recording: RecordingFacts,
         device: DeviceFacts,
         steps: Steps,
         host: HostFacts,
@@ -44,6 +47,7 @@ class LoopFacts(Section):
         kernels: KernelFacts,
     ) -> None:
         super().__init__(device.trace, device.failures)
+        self._recording = recording
         self._device, self._steps, self._host, self._time = device, steps, host, time
         self._sync, self._kernels = sync, kernels
 
@@ -70,7 +74,13 @@ class LoopFacts(Section):
     @fact
     def recurrences(self) -> tuple[Recurrence, ...]:
         """Loops that step a recurrent cell, longest first."""
-        return recurrences(self.trace, self._device, self._time, self.found, self._kernels)
+        known = self._recording.collected
+        each = (
+            None
+            if not known.parameters or known.parameters_bytes is None
+            else known.parameters_bytes / known.parameters
+        )
+        return recurrences(self.trace, self._device, self._time, self.found, self._kernels, each)
 
     def expert_loss(self, loop: Loop) -> HostLoss:
         """What it costs to call groups one by one, without their products."""

@@ -52,6 +52,7 @@ class Collected(msgspec.Struct, frozen=True):
         cpu_features: Vector and matrix units of the processor, of avx2, avx512f, avx512_bf16, amx_bf16.
         torch_version: Major and minor version of torch.
         parameters: Numbers that the optimizers update.
+        parameters_bytes: Bytes of these.
         batch_kind: What a batch is: tensors, mapping, text or objects.
         masked_ratio: Share of the places in the first batches that their attention masks leave out.
         sample_form: What a sample is, where torch's own collation puts samples together: tensor, sequence or mapping (of tensors).
@@ -96,6 +97,7 @@ class Collected(msgspec.Struct, frozen=True):
     cpu_features: frozenset[str] | None
     torch_version: tuple[int, int] | None
     parameters: int | None
+    parameters_bytes: int | None
     batch_kind: str | None
     masked_ratio: float | None
     sample_form: str | None
@@ -187,6 +189,7 @@ def collected(meta: Meta) -> Collected:
         cpu_features=_texts(top.get("cpu_features")),
         torch_version=_version(_dict(top.get("versions")).get("torch")),
         parameters=_int(_dict(top.get("model")).get("parameters")),
+        parameters_bytes=_int(_dict(top.get("model")).get("bytes")),
         batch_kind=_text(dataset.get("batch_kind")),
         masked_ratio=_mean([top.get("masked_ratio")], 1),
         sample_form=_text(sample.get("form")),

@@ -69,6 +69,42 @@ def test_fires_on_the_cpu_with_all_but_one_turn_and_half_of_the_products() -> No
     assert "nn.LSTM(n, h)" in found.finding.fix[0].code
 
 
+@pytest.mark.parametrize(
+    ("op", "told", "between_alone"),
+    [
+        ("aten::gru_cell", {}, True),
+        ("aten::rnn_tanh_cell", {}, True),
+        ("aten::lstm_cell", {"parameters": 100, "bytes": 800}, True),
+        ("aten::lstm_cell", {"parameters": 100, "bytes": 400}, False),
+        ("aten::lstm_cell", {}, False),
+    ],
+)
+def test_on_the_cpu_only_an_lstm_in_32_bits_has_one_op_for_all_turns(
+    op: str, told: dict[str, int], between_alone: bool
+) -> None:
+    builder = world(unit=("aten::select", op))
+    builder.top["advisor"] = {"model": told}
+    found = judged(RULE, builder).finding
+    assert (found.saving.kernel_ns == 0) is between_alone
+    assert found.saving.claims.total_ns == pytest.approx(3 * 79 * 2 * (1 - 1 / 40) * 1_000, abs=500)
+    assert any("64 bits" in caveat for caveat in found.caveats) is (op == "aten::lstm_cell" and not told)
+
+
+def test_the_types_of_products_say_the_bits_before_what_parameters_take() -> None:
+    for kind, between_alone in (("double", True), ("float", False)):
+        builder = world()
+        builder.top["advisor"] = {"model": {"parameters": 100, "bytes": 400 if kind == "double" else 800}}
+        for event in builder.events:
+            if event["name"] == "aten::addmm":
+                event["args"]["Input type"] = [kind, kind]
+        assert (judged(RULE, builder).finding.saving.kernel_ns == 0) is between_alone
+
+
+@pytest.mark.parametrize("name", ["aten::gru_cell", "aten::lstm_cell"])
+def test_on_a_device_every_layer_has_kernels_for_all_turns(name: str) -> None:
+    assert judged(RULE, world(unit=("aten::select", name), device="cuda")).finding.saving.kernel_ns
+
+
 def test_of_the_backward_products_a_quarter_stays() -> None:
     """Twenty turns of two ops, and a node of 1 ms for each with a product of 0.8 ms."""
     builder = TraceBuilder(None)

@@ -50,7 +50,7 @@ def describe_training(optimizer: Any, loader: Any, look: BatchLook) -> dict[str,
         look: What was seen of its batches.
     """
     return {
-        "model": {"name": None, "parameters": parameters(optimizer)},
+        "model": {"name": None, "parameters": parameters(optimizer), "bytes": parameter_bytes(optimizer)},
         "optimizer": type(optimizer).__name__ if optimizer is not None else None,
         "batch_size": batch_size(loader) or samples_of_sampler(loader),
         "loader": describe_loader(loader) if loader is not None else None,
@@ -148,3 +148,11 @@ def parameters(optimizer: Any) -> int | None:
     """Numbers that an optimizer updates; None where there is none."""
     groups = getattr(optimizer, "param_groups", ())
     return sum(parameter.numel() for group in groups for parameter in group["params"]) or None
+
+
+def parameter_bytes(optimizer: Any) -> int | None:
+    """Bytes of what an optimizer updates; None where there is none."""
+    groups = getattr(optimizer, "param_groups", ())
+    return (
+        sum(parameter.numel() * parameter.element_size() for group in groups for parameter in group["params"]) or None
+    )

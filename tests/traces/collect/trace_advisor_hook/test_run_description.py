@@ -6,7 +6,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from traces.collect.trace_advisor_hook.run_description import local_ranks
+import torch
+
+from traces.collect.trace_advisor_hook.run_description import local_ranks, parameter_bytes
 
 
 @pytest.mark.parametrize(
@@ -23,3 +25,10 @@ from traces.collect.trace_advisor_hook.run_description import local_ranks
 def test_who_shares_the_machine(environment: dict[str, str], ranks: int | None) -> None:
     """A job of eight."""
     assert local_ranks(8, environment) == ranks
+
+
+@pytest.mark.parametrize(("kind", "each"), [("float32", 4), ("float64", 8)])
+def test_what_the_parameters_take_says_their_bits(kind: str, each: int) -> None:
+    model = torch.nn.Linear(3, 4).to(getattr(torch, kind))
+    assert parameter_bytes(torch.optim.SGD(model.parameters(), 0.1)) == 16 * each
+    assert parameter_bytes(None) is None
