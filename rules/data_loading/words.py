@@ -49,6 +49,11 @@ def loader(facts: Facts, arguments: Arguments, note: str, removed: Arguments | N
     said = _said(framework, {name: value for name, value in arguments.items() if name in _taken(framework)})
     gone = _said(framework, {name: value for name, value in (removed or {}).items() if name in arguments})
     head, tail, prefix, where = _around(facts, framework)
+    if framework == "timm" and facts.device.main is not None:
+        where = (
+            " With `use_prefetcher=True`, its default, batches travel as bytes, and are normalised and erased on the device beside "
+            "training."
+        )
     lines = [f"-{prefix}{line}" for line in gone] + [f"+{prefix}{line}" for line in said]
     return Advice("diff", "\n".join([*head, *lines, *tail]), f"{note}{where}")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import types
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -55,6 +57,14 @@ def test_what_makes_the_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     geometric = module("torch_geometric.loader.dataloader", DATA, monkeypatch)
     found = describe_frameworks(geometric.Loader(), ["torch_geometric.data.batch"])
     assert found["data"] == ["torch_geometric.loader", "torch_geometric.data"]
+
+
+def test_a_loader_that_a_function_makes_is_told_by_what_begins_its_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `create_loader` of timm without its prefetcher: class, collate function, sampler and data set are others'."""
+    made = module("timm.data.loader", "def begin(worker_id, seeding): pass", monkeypatch)
+    loader = SimpleNamespace(worker_init_fn=partial(made.begin, seeding="all"))
+    assert describe_frameworks(loader, ())["loader"] == ["timm.data"]
+    assert describe_frameworks(SimpleNamespace(worker_init_fn=None), ())["loader"] == []
 
 
 def test_names_of_the_users_own_stay_at_home(monkeypatch: pytest.MonkeyPatch) -> None:

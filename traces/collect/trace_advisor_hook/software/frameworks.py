@@ -113,8 +113,16 @@ def _makers(loader: Any) -> list[str]:
 
 
 def _loaders_own(loader: Any) -> list[str]:
-    """Modules of a loader's class and of what puts batches together: a torch loader of another's data set is torch's."""
-    return [module_of(thing) for thing in (loader, getattr(loader, "collate_fn", None)) if thing is not None]
+    """Modules of a loader's class, of what puts batches together and of what begins its workers.
+
+    A torch loader of another's data set is torch's. One that a framework's function makes, as `create_loader` of timm does, may have
+    nothing of that framework but what begins its workers, with arguments filled in.
+    """
+    if loader is None:
+        return []
+    begins = getattr(loader, "worker_init_fn", None)
+    things = (loader, getattr(loader, "collate_fn", None), getattr(begins, "func", begins))
+    return [module_of(thing) for thing in things if thing is not None]
 
 
 def module_of(thing: Any) -> str:
