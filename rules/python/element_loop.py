@@ -72,6 +72,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.place import location, named
 from rules.python import grouped, read_values
+from rules.python.boxes import OVERLAPS, of_boxes
 from rules.python.judging import evidence, line_of, saving_of, what
 from rules.python.measuring import measured_seldom, measures, without_gradient
 from rules.python.pairs import PAIRS, of_pairs
@@ -205,6 +206,8 @@ def _at_once(loop: Loop) -> tuple[Advice, ...]:
                 'The mean over the batch is the default; `reduction="none"` gives one loss per sample, to weight or to sort.',
             ),
         )
+    if of_boxes(loop):
+        return OVERLAPS
     if masks:
         return (grouped.GROUPS, _whole_tensor(loop))
     if grouped.adds_rows_up(loop):

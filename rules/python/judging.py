@@ -26,7 +26,8 @@ LIST_RATIO = 0.05
 def line_of(facts: Facts, loop: Loop) -> CodeLine | None:
     """The user's line that runs the loop."""
     runs = loop.forward
-    return facts.host.stacks.loop([loop.thread] * len(runs), runs, facts.host.main_thread, words_of(loop.unit))
+    threads = [loop.thread] * len(runs)
+    return facts.host.stacks.loop(threads, runs, facts.host.main_thread, words_of(loop.unit), loop.unit)
 
 
 def loss_of(facts: Facts, loop: Loop) -> HostLoss:

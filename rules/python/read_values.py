@@ -10,6 +10,12 @@ _READING = frozenset({"aten::item", "aten::_local_scalar_dense", "aten::is_nonze
 _WRITING = frozenset({"aten::copy_", "aten::fill_", "aten::zero_", "aten::index_put_", "aten::masked_fill_"})
 _CHANGING = frozenset({"aten::add_", "aten::sub_", "aten::mul_", "aten::div_"})
 _COMPUTING = frozenset({"aten::add", "aten::sub", "aten::rsub", "aten::mul", "aten::div"})
+# `a & b`, `a | b`, `torch.logical_and(a, b)`; and what counts where that holds.
+_BOTH = frozenset(
+    f"aten::{name}"
+    for name in ("__and__", "bitwise_and", "logical_and", "__or__", "bitwise_or", "logical_or", "__iand__", "mul")
+)
+_COUNTING = frozenset({"aten::sum", "aten::count_nonzero", "aten::mean"})
 _PARTS = frozenset({"aten::slice", "aten::narrow"})
 
 _READ_ONCE = Advice(
@@ -57,6 +63,25 @@ _ELEMENTS = Advice(
     "-for i in range(len(x)):\n-    x[i, n[i].item()] = 1\n+x[torch.arange(len(x)), n] = 1",
     "Where the numbers name one element of each row: an index of tensors, and one write.",
 )
+_OF_CLASSES = Advice(
+    "diff",
+    "-for c in range(n):\n-    both, either = (pred == c) & (target == c), (pred == c) | (target == c)\n"
+    "-    overlap.append(both.sum().item() / either.sum().item())\n"
+    "+counts = torch.bincount(target.flatten() * n + pred.flatten(), minlength=n * n).view(n, n)\n"
+    "+both = counts.diagonal()\n"
+    "+overlap = both / (counts.sum(0) + counts.sum(1) - both).clamp(min=1)   # a tensor; `.tolist()` once, when it is printed",
+    "Where each turn counts what is of one class: how often each class was taken for each, in one pass. Counts of batches add up, so "
+    "that an epoch needs one division.",
+)
+_DETACHED = Advice(
+    "diff",
+    "-losses = [-log_prob * (r - value.item()) for log_prob, value, r in zip(log_probs, values, returns)]\n"
+    "-loss = torch.stack(losses).sum()\n"
+    "+log_probs, values = torch.stack(log_probs), torch.cat(values)\n"
+    "+loss = -(log_probs * (returns - values.detach())).sum()",
+    "Each turn reads a number to compute the loss with, through which no gradient is to go: `.detach()` keeps it a tensor, and the "
+    "loss is computed for all at once.",
+)
 _VALUES = Advice(
     "diff",
     "-for i in range(len(x)):\n-    out[i] = f(x[i]).item()\n+out = f(x)",
@@ -73,8 +98,11 @@ def at_once(loop: Loop) -> tuple[Advice, ...]:
     """What to do instead of reading in each turn, the likeliest first."""
     ops = _ops(loop)
     writes = bool(ops & _WRITING)
+    if not writes and _counts_classes(loop):
+        return (_OF_CLASSES, _READ_ONCE)
     if not writes and not ops & (_PARTS | _CHANGING):
-        return (_READ_ONCE,)
+        of_loss = loop.phase == "loss" and loop.backward and ops & _COMPUTING
+        return (_DETACHED, _READ_ONCE) if of_loss else (_READ_ONCE,)
     if not ops & _PARTS:
         if writes and ops & _CHANGING:
             return (_COUNTED, _LISTED)
@@ -83,6 +111,11 @@ def at_once(loop: Loop) -> tuple[Advice, ...]:
         return (_ELEMENTS, _VALUES, _LISTED)
     placed = sum(name in _PARTS for name in loop.unit) > 1
     return (*((_PLACED, _MASKED) if placed else (_MASKED,)), _LISTED)
+
+
+def _counts_classes(loop: Loop) -> bool:
+    """Whether each turn compares two tensors with a value, and counts where they agree."""
+    return loop.unit.count("aten::eq") > 1 and bool(_BOTH & _ops(loop)) and bool(_COUNTING & _ops(loop))
 
 
 def _ops(loop: Loop) -> frozenset[str]:

@@ -15,7 +15,7 @@ import pandas as pd
 from analyzer.facts.host.code_lines import CodeLine, parse_frame, relative
 from analyzer.facts.host.own_code import OwnCode, own_code
 from analyzer.facts.recording.line_samples import training_lines
-from analyzer.facts.recording.second_pass import places
+from analyzer.facts.recording.second_pass import callers, places
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
@@ -130,23 +130,39 @@ class Stacks:
         return CodeLine(function.file, called, function.function, function.begins)
 
     def loop(
-        self, threads: npt.ArrayLike, runs: IntervalSet, main: int | None, words: frozenset[str]
+        self,
+        threads: npt.ArrayLike,
+        runs: IntervalSet,
+        main: int | None,
+        words: frozenset[str],
+        unit: tuple[str, ...] = (),
     ) -> CodeLine | None:
         """The user's loop that a time was spent in: its function, and its first line where lines were sampled and one loop fits.
+
+        A second pass says of each op which function calls it most; that which begins a turn may be called more often elsewhere.
+        Then the function is the only one that calls all ops of a turn.
 
         Args:
             threads: Row in `trace.threads` for each run, shape (n,).
             runs: The runs of the loop.
             main: The main thread, for threads without Python.
             words: What the lines of the loop may say.
+            unit: Names of the ops of one turn.
         """
-        function = self.commonest(threads, runs.start_ns, main, until_ns=runs.end_ns)
+        function = self._only_caller(unit) or self.commonest(threads, runs.start_ns, main, until_ns=runs.end_ns)
         if function is None or self._names_running_lines:
             return function
         taken = runs.total_ns / self._recorded_ns
         lines = training_lines(self._trace.meta)
         first = lines.loop(function.file, function.function, function.begins, taken, words)
         return function if first is None else CodeLine(function.file, first, function.function, function.begins)
+
+    def _only_caller(self, ops: tuple[str, ...]) -> CodeLine | None:
+        """The function of the user's that alone called all of some ops in a second pass; None where none or several did."""
+        if distinct_texts(self._trace.ops["stack"]) or len(self._trace.python):
+            return None
+        mine = [line for line in map(parse_frame, callers(self._trace.meta, ops)) if line is not None]
+        return mine[0].beginning() if len(mine) == 1 else None
 
     @cached_property
     def _recorded_ns(self) -> int:

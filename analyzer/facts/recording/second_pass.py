@@ -5,6 +5,7 @@ The recording itself was made without stacks, so that its times are right; what 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from traces.trace import Meta
@@ -28,6 +29,22 @@ def places(meta: Meta) -> dict[str, str]:
         if count >= _MOST * sum(own.values()):
             found[op] = place
     return found
+
+
+def callers(meta: Meta, ops: Iterable[str]) -> frozenset[str]:
+    """The user's frames that call each of some operators; empty where one was called by none.
+
+    Args:
+        meta: What the file says of itself.
+        ops: Names of the operators.
+    """
+    calling: dict[str, set[str]] = {op: set() for op in ops}
+    table = meta.advisor.get("where")
+    for row in table if isinstance(table, list) else []:
+        place = _frame(row) if isinstance(row, dict) else None
+        if place is not None and row["op"] in calling:
+            calling[row["op"]].add(place)
+    return frozenset(set.intersection(*calling.values())) if calling else frozenset()
 
 
 def _frame(row: dict[str, Any]) -> str | None:

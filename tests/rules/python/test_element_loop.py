@@ -327,6 +327,64 @@ def test_turns_that_read_numbers_to_write_get_what_writes_at_once(unit: tuple[st
     assert any(".tolist()" in one.code for one in fix) is (said != "(output.argmax(1) == target).sum()")
 
 
+@pytest.mark.parametrize(
+    ("unit", "gradient", "said"),
+    [
+        (
+            ("select", "eq", "eq", "__and__", "sum", "item", "__or__", "sum", "item"),
+            False,
+            "torch.bincount(target.flatten()",
+        ),
+        (("select", "argmax", "select", "eq", "item"), False, "correct +="),
+        (("select", "eq", "sum", "item"), False, "correct +="),
+        (("select", "item", "sub", "neg", "mul", "smooth_l1_loss"), True, "values.detach()"),
+        (("select", "item", "sub", "neg", "mul"), False, "correct +="),
+    ],
+    ids=["of each class", "of each sample", "of one value", "a loss", "no gradient"],
+)
+def test_turns_that_only_read_are_told_by_what_they_read_for(unit: tuple[str, ...], gradient: bool, said: str) -> None:
+    fix = judged(RULE, world(unit=tuple(f"aten::{name}" for name in unit), backward=gradient)).finding.fix
+    assert said in fix[0].code
+
+
+OVERLAP = (
+    "select",
+    "select",
+    "slice",
+    "slice",
+    "max",
+    "slice",
+    "slice",
+    "min",
+    "sub",
+    "clamp",
+    "mul",
+    "sub",
+    "div",
+    "lt",
+    "item",
+)
+
+
+@pytest.mark.parametrize(("left_out", "of_boxes"), [("", True), ("max", False), ("clamp", False), ("div", False)])
+def test_boxes_compared_pair_by_pair_have_an_op_for_all(left_out: str, of_boxes: bool) -> None:
+    unit = tuple(f"aten::{name}" for name in OVERLAP if name != left_out)
+    fix = judged(RULE, world(unit=unit, samples=20, backward=False)).finding.fix
+    assert ("torchvision.ops.nms(" in fix[0].code) is of_boxes
+
+
+@pytest.mark.parametrize(("others", "named"), [(("aten::select",), "count"), (UNIT, None)])
+def test_the_function_is_the_one_that_calls_all_ops_of_a_turn(others: tuple[str, ...], named: str | None) -> None:
+    """Of the op that begins a turn another function makes four calls of five; where it makes all ops, nobody knows."""
+    builder = world()
+    rows = [{"op": op, "file": "train.py", "line": 30, "function": "act", "count": 400} for op in others]
+    rows += [{"op": op, "file": "train.py", "line": 10, "function": "count", "count": 100} for op in UNIT]
+    builder.top["advisor"] = {"where": rows}
+    found = judged(RULE, builder).finding.location
+    assert found is not None
+    assert found.function == (named or "act")
+
+
 @pytest.mark.parametrize("gradient", [True, False])
 def test_a_recursion_without_a_gradient_may_run_on_numbers(gradient: bool) -> None:
     unit = ("aten::select", "aten::mul", "aten::add", "aten::select", "aten::copy_")
