@@ -188,6 +188,8 @@ def _fix(facts: Facts, loop: Loop) -> tuple[Advice, ...]:
     waiting = (*((_ONE_COPY,) if _waits(facts, loop) else ()), *measured_seldom(loop))
     if of_pairs(loop):
         return (*waiting, PAIRS, _whole_tensor(loop))
+    if of_boxes(loop):
+        return (*waiting, *OVERLAPS)
     return (*waiting, *_at_once(loop))
 
 
@@ -206,8 +208,6 @@ def _at_once(loop: Loop) -> tuple[Advice, ...]:
                 'The mean over the batch is the default; `reduction="none"` gives one loss per sample, to weight or to sort.',
             ),
         )
-    if of_boxes(loop):
-        return OVERLAPS
     if masks:
         return (grouped.GROUPS, _whole_tensor(loop))
     if grouped.adds_rows_up(loop):

@@ -70,8 +70,8 @@ _OF_CLASSES = Advice(
     "+counts = torch.bincount(target.flatten() * n + pred.flatten(), minlength=n * n).view(n, n)\n"
     "+both = counts.diagonal()\n"
     "+overlap = both / (counts.sum(0) + counts.sum(1) - both).clamp(min=1)   # a tensor; `.tolist()` once, when it is printed",
-    "Where each turn counts what is of one class: how often each class was taken for each, in one pass. Counts of batches add up, so "
-    "that an epoch needs one division.",
+    "Where each turn counts what is of one class: how often each class was taken for each, in one pass. Counts of batches add up: "
+    "one division an epoch.",
 )
 _DETACHED = Advice(
     "diff",

@@ -115,8 +115,8 @@ def _makers(loader: Any) -> list[str]:
 def _loaders_own(loader: Any) -> list[str]:
     """Modules of a loader's class, of what puts batches together and of what begins its workers.
 
-    A torch loader of another's data set is torch's. One that a framework's function makes, as `create_loader` of timm does, may have
-    nothing of that framework but what begins its workers, with arguments filled in.
+    A torch loader of another's data set is torch's. One that a framework's function makes, as `create_loader` of timm does, may
+    have nothing of that framework but what begins its workers, with arguments filled in.
     """
     if loader is None:
         return []
