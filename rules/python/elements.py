@@ -32,7 +32,7 @@ def elements_finding(facts: Facts, one: ElementLoop) -> Finding:
         fix=(_AT_ONCE,),
         verify="Record again: each layer is called once; the same loss, but for batch normalisation and dropout.",
         steps_seen=loop.steps_seen,
-        confidence=Confidence.MEDIUM if one.shaped else Confidence.LOW,
+        confidence=Confidence.MEDIUM if one.shaped and not one.adds else Confidence.LOW,
         evidence=evidence(facts, loop),
         location=location(line),
         caveats=_caveats(one),
@@ -43,4 +43,7 @@ def elements_finding(facts: Facts, one: ElementLoop) -> Finding:
 def _caveats(one: ElementLoop) -> tuple[str, ...]:
     order = "Without recorded shapes the trace does not tell whether a turn needs the one before it: then they cannot be joined."
     norms = "Batch normalisation then takes its statistics from all elements at once."
-    return (*(() if one.shaped else (order,)), *((norms,) if one.normalises else ()))
+    state = (
+        "Additions are taken for those of residual blocks: one that adds what the turn before has left needs that turn."
+    )
+    return (*(() if one.shaped else (order,)), *((state,) if one.adds else ()), *((norms,) if one.normalises else ()))

@@ -1,6 +1,7 @@
 """Elements of a tensor that go through the same layers one by one, as frames of a video whose encoder is called on each.
 
-A turn that takes an element and hands it from op to op, none of which takes another activation, needs no other turn. That its
+A turn that takes an element and hands it from op to op, none of which takes another activation, needs no other turn. An addition
+takes two: in a residual block both are the turn's own, in a recurrence one is another turn's, and no trace tells them apart. That its
 weights are those of all turns shows where fewer tensors receive a gradient than turns with layers of their own would have.
 """
 
@@ -29,8 +30,17 @@ _LAYER = Pattern(r"aten::(?:linear|conv[123]d|conv_transpose[123]d)$")
 _ALONE = Pattern(
     r"aten::(?:linear|conv[123]d|conv_transpose[123]d|(?:batch|layer|group|instance|rms)_norm|relu_?|gelu|silu_?|elu_?|leaky_relu_?"
     r"|hardtanh_?|hardswish_?|softplus|tanh_?|sigmoid_?|\w*dropout_?|max_pool[123]d|avg_pool[123]d|adaptive_(?:avg|max)_pool[123]d"
-    r"|flatten|view|reshape|permute|transpose|contiguous|unsqueeze|squeeze|to)$"
+    r"|flatten|view|reshape|permute|transpose|contiguous|unsqueeze|squeeze|to|mean)$"
 )
+# A residual block ends with one.
+_ADDS = ("aten::add", "aten::add_")
+# What changes an activation's size: behind the last addition it leaves a turn with nothing that the next one could add.
+_RESIZES = Pattern(r"aten::(?:linear|max_pool[123]d|avg_pool[123]d|adaptive_(?:avg|max)_pool[123]d|flatten|mean)$")
+# Gates of recurrent cells.
+_GATES = ("aten::tanh", "aten::tanh_", "aten::sigmoid", "aten::sigmoid_")
+_CONVOLUTION = Pattern(r"aten::conv[123]d$")
+# Before the first addition there is a layer whose result is added, and one beside which that goes.
+_BEFORE_ADDING = 2
 # The ops that compute a convolution, forward and backward, whatever is above them.
 _CONVOLVES = Pattern(
     r"aten::(?:mkldnn_convolution|_slow_conv\w*|slow_conv\w*|thnn_conv2d|_conv_depthwise2d|conv_depthwise3d|cudnn_\w*conv\w*"
@@ -47,6 +57,7 @@ class ElementLoop(msgspec.Struct, frozen=True):
         loop: The loop.
         shaped: Whether recorded shapes show that the first layer takes the element; False where none was recorded.
         normalises: Whether batch normalisation is among the layers.
+        adds: Whether turns add two activations, as residual blocks do.
         products: When products and convolutions are computed in it, of which one call has as many to compute.
         usual_op_ns: Mean time of an op in the forward part that calls no other op, without those that took far longer.
     """
@@ -54,6 +65,7 @@ class ElementLoop(msgspec.Struct, frozen=True):
     loop: Loop
     shaped: bool
     normalises: bool
+    adds: bool
     products: IntervalSet
     usual_op_ns: float
 
@@ -75,7 +87,14 @@ def element_loops(trace: Trace, tree: HostTree, loops: Sequence[Loop], trained: 
         return ()
     computing = _computing(trace)
     return tuple(
-        ElementLoop(loop, shaped, _NORMALISES in loop.unit, computing & loop.spans, usual_leaf_ns(tree, loop.forward))
+        ElementLoop(
+            loop,
+            shaped,
+            _NORMALISES in loop.unit,
+            bool(_additions(loop.unit)),
+            computing & loop.spans,
+            usual_leaf_ns(tree, loop.forward),
+        )
         for loop, shaped in found
     )
 
@@ -97,11 +116,36 @@ def _is_chain(loop: Loop) -> bool:
         or loop.phase in ("after", "step")
     ):
         return False
+    additions = _additions(unit)
     alone = all(
-        _ALONE.match(name) is not None or (name == _COUNTS and then == _NORMALISES)
-        for name, then in zip(unit[1:], (*unit[2:], ""), strict=True)
+        _ALONE.match(name) is not None or place in additions or (name == _COUNTS and then == _NORMALISES)
+        for place, (name, then) in enumerate(zip(unit[1:], (*unit[2:], ""), strict=True), 1)
     )
-    return unit[0] in _TAKES and alone and any(_LAYER.match(name) is not None for name in unit)
+    blocks = not additions or _are_blocks(unit, additions)
+    return unit[0] in _TAKES and alone and blocks and any(_LAYER.match(name) is not None for name in unit)
+
+
+def _additions(unit: Sequence[str]) -> list[int]:
+    """Places of the ops that add two activations; batch normalisation counts its batches by such an op as well."""
+    return [
+        place
+        for place, (name, then) in enumerate(zip(unit, (*unit[1:], ""), strict=True))
+        if name in _ADDS and not (name == _COUNTS and then == _NORMALISES)
+    ]
+
+
+def _are_blocks(unit: Sequence[str], additions: Sequence[int]) -> bool:
+    """Whether additions stand where those of residual blocks do, in an encoder that ends with less than it adds."""
+    layers = [place for place, name in enumerate(unit) if _LAYER.match(name) is not None]
+    convolves = any(_CONVOLUTION.match(name) is not None for name in unit)
+    if not convolves or any(name in _GATES for name in unit):
+        return False
+    if sum(place < additions[0] for place in layers) < _BEFORE_ADDING:
+        return False
+    between = zip(additions, additions[1:], strict=False)
+    if not all(any(first < place < then for place in layers) for first, then in between):
+        return False
+    return any(_RESIZES.match(name) is not None for name in unit[additions[-1] + 1 :])
 
 
 def _shares_weights(loop: Loop, trained: int) -> bool:

@@ -70,6 +70,38 @@ def test_batch_normalisation_then_takes_all_elements() -> None:
     assert "statistics from all elements" in judged(RULE, world(unit)).finding.caveats[0]
 
 
+RESIDUAL = ("select", "conv2d", "relu", "conv2d", "relu", "conv2d", "add", "relu", "adaptive_avg_pool2d", "flatten")
+
+
+def residual(*changes: tuple[str, str]) -> tuple[str, ...]:
+    """The unit of an encoder with one residual block, some ops changed into others, or left out."""
+    names = [dict(changes).get(name, name) for name in RESIDUAL]
+    return tuple(f"aten::{name}" for name in names if name)
+
+
+@pytest.mark.parametrize("added", ["add", "add_"])
+def test_residual_blocks_add_what_is_the_turns_own_and_doubt_is_said(added: str) -> None:
+    found = judged(RULE, world(residual(("add", added)), turns=12)).finding
+    assert found.title == "Layers called element by element"
+    assert found.confidence is Confidence.LOW
+    assert "what the turn before has left" in found.caveats[0]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        residual(("relu", "tanh")),
+        residual(("adaptive_avg_pool2d", ""), ("flatten", "")),
+        residual(("conv2d", "linear")),
+        ("aten::select", "aten::conv2d", "aten::add", "aten::relu", "aten::flatten", "aten::linear"),
+        ("aten::select", "aten::conv2d", "aten::flatten", "aten::linear", "aten::linear", "aten::add", "aten::relu"),
+    ],
+    ids=["gates", "ends with what it adds", "no convolution", "nothing beside the layer", "a state of features"],
+)
+def test_additions_that_may_bring_in_another_turns_state_are_left(unit: tuple[str, ...]) -> None:
+    assert run(RULE, world(unit, turns=12)).state is State.CLEAR
+
+
 @pytest.mark.parametrize(
     "builder",
     [
