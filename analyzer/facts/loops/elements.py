@@ -1,13 +1,14 @@
 """Elements of a tensor that go through the same layers one by one, as frames of a video whose encoder is called on each.
 
 A turn that takes an element and hands it from op to op, none of which takes another activation, needs no other turn. An addition
-takes two: in a residual block both are the turn's own, in a recurrence one is another turn's, and no trace tells them apart. That its
-weights are those of all turns shows where fewer tensors receive a gradient than turns with layers of their own would have.
+takes two: in a residual block both are the turn's own, in a recurrence one is another turn's, and no trace tells them apart. That
+its weights are those of all turns shows where fewer tensors receive a gradient than turns with layers of their own would have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import prod
 
 import msgspec
@@ -142,8 +143,7 @@ def _are_blocks(unit: Sequence[str], additions: Sequence[int]) -> bool:
         return False
     if sum(place < additions[0] for place in layers) < _BEFORE_ADDING:
         return False
-    between = zip(additions, additions[1:], strict=False)
-    if not all(any(first < place < then for place in layers) for first, then in between):
+    if not all(any(first < place < then for place in layers) for first, then in pairwise(additions)):
         return False
     return any(_RESIZES.match(name) is not None for name in unit[additions[-1] + 1 :])
 
