@@ -14,7 +14,7 @@ from analyzer.engine.severity import least, severity_of
 from analyzer.engine.totals import saved_ns
 from analyzer.engine.trust import TrustGrade
 from analyzer.facts import Facts
-from analyzer.finding import Confidence, Finding, Severity
+from analyzer.finding import Confidence, Finding, Saving, Severity
 from analyzer.rule import Rule
 from analyzer.spans.intervals import EMPTY, IntervalSet
 
@@ -190,6 +190,8 @@ def _explained_by(item: Judged, judged: Sequence[Judged]) -> tuple[str, ...]:
         # One that gets no card of its own cannot stand on one for another.
         children = [other for other in children if other.usual_ratio >= CARD_RATIO]
     mine = item.finding.saving
+    if not _of_its_kernels([other.finding.saving for other in children], mine):
+        return ()
     if mine.between_ns:
         # What lies in no used step is not what a finding on the used ones is about.
         children = [other for other in children if other.finding.saving.between_ns]
@@ -198,6 +200,13 @@ def _explained_by(item: Judged, judged: Sequence[Judged]) -> tuple[str, ...]:
     if shared + kernels < _STANDS_FOR_RATIO * mine.usual_ns:
         return ()
     return tuple(other.identity for other in children)
+
+
+def _of_its_kernels(savings: Sequence[Saving], mine: Saving) -> bool:
+    """Whether others shorten most of the kernels that one does, as far as both say which: of the rest they explain nothing."""
+    theirs = IntervalSet.union(part.spans for saving in savings for part in saving.shortened)
+    own = IntervalSet.union(part.spans for part in mine.shortened)
+    return not theirs or not own or (theirs & own).total_ns >= _STANDS_FOR_RATIO * own.total_ns
 
 
 def _overlapping(item: Judged, judged: Sequence[Judged]) -> tuple[str, ...]:

@@ -8,6 +8,10 @@ _CDNA3 = "AMD CDNA 3 white paper, PID 2258402-B, endnotes"
 _MI100 = "AMD ROCm documentation, MI100 microarchitecture, docs/conceptual/gpu-arch/mi100.md in https://github.com/ROCm/legacy-rocm-build"
 _MI210 = "AMD Instinct MI210 data sheet, table copied in a public repository, https://github.com/bytedance/ByteMLPerf"
 _MI355X = "AMD Instinct MI355X GPU data sheet LE-92703-00, figures copied in two public repositories"
+_MI300A = (
+    "AMD ROCm documentation, docs/conceptual/gpu-arch/gpu-arch-info.rst (compute units), and AMD Instinct MI300A data sheet, figures "
+    "copied in two public repositories"
+)
 _T, _G = 1e12, 1e9
 
 AMD = (
@@ -30,6 +34,12 @@ AMD = (
         {"fp64": 45.3 * _T, "fp32": 45.3 * _T, "fp16": 181 * _T, "bf16": 181 * _T}, 1.6e12, _MI210,
         "Compute Units 104 CU, Peak FP64/FP32 Matrix 45.3 TF, Peak FP16/BF16 181.0 TF, Memory Bandwidth up to 1.6 TB/sec",
         target="gfx90a",
+    ),
+    # The copies state no other format. Of gfx942, too, and no candidate for a device without a name, which is taken for the fastest.
+    Peak(
+        r"AMD Instinct MI300A", (9, 4), 228, (120, 128.1),
+        {"fp16": 980.6 * _T, "bf16": 980.6 * _T}, 5.3e12, _MI300A,
+        "MI300A: 228 compute units, 128 GB HBM3, 980.6 TFLOPS dense FP16 and BF16, 5.3 TB/s",
     ),
     Peak(
         r"AMD Instinct MI300X", (9, 4), 304, (190, 192.1),

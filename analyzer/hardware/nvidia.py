@@ -23,6 +23,14 @@ _T4 = "NVIDIA Turing architecture white paper, Table 5, and T4 data sheet, copie
 _L4 = "NVIDIA L4, https://www.nvidia.com/en-us/data-center/l4/, figures copied in two public repositories"
 _GA102 = "NVIDIA Ampere GA102 white paper V2, Table 3 and Appendix A, copied in three public repositories"
 _ADA = "NVIDIA Ada architecture white paper V2.1, Appendix A, copied in four public repositories"
+_BLACKWELL_ULTRA = (
+    "NVIDIA HGX B300 and GB300 NVL72, technical specifications, https://glennklockwood.com/garden/processors/B300 and "
+    "https://verda.com/blog/gb300-nvl72-architecture"
+)
+_RTX_PRO = (
+    "NVIDIA RTX PRO 6000 Blackwell Workstation Edition data sheet 3519208, copied in a public repository (FP32, memory), and "
+    "https://hmc-tech.com/gpu/nvidia-rtx-pro-6000-blackwell-vs-amd-radeon-pro-duo-polaris (tensor cores)"
+)
 _RTX_BLACKWELL = "NVIDIA RTX Blackwell architecture white paper, Table 3, copied in three public repositories"
 _GH200_WORDS = (
     "FP64 Tensor Core 67 TFLOPS, FP32 67 TFLOPS, TF32 989* | 494 TFLOPS, BFLOAT16 and FP16 1,979* | 990 TFLOPS, FP8 3,958* | "
@@ -190,6 +198,25 @@ NVIDIA = (
         8000 * _G, _BLACKWELL,
         "GB200 NVL72, each GPU: FP8 10 PFLOPS*, FP16/BF16 5 PFLOPS*, TF32 2.5 PFLOPS*, FP32 80 TFLOPS, FP64/FP64 Tensor Core 40 "
         "TFLOPS, 186GB, 8 TB/s. * with sparsity, as a second copy says",
+    ),
+    # Its memory is what a process sees of 288 GB.
+    Peak(
+        r"NVIDIA B300( SXM6 AC)?", (10, 3), 148, (255, 288.1),
+        {"fp64": 1.25 * _T, "fp32": 75 * _T, "tf32": 1125 * _T, "fp16": 2250 * _T, "bf16": 2250 * _T, "fp8": 4500 * _T},
+        8e12, _BLACKWELL_ULTRA,
+        "HGX B300, each GPU, dense: FP64 1.25, FP32 75, TF32 1125, FP16 and BF16 2250, FP8 4500 TFLOPS, 8 TB/s at most (the second "
+        "copy: 7.7)",
+    ),
+    Peak(
+        r"NVIDIA GB300", (10, 3), 152, (265, 288.1),
+        {"fp32": 80 * _T, "tf32": 1250 * _T, "fp16": 2500 * _T, "bf16": 2500 * _T, "fp8": 5000 * _T}, 8e12, _BLACKWELL_ULTRA,
+        "GB300, each GPU, without sparsity: FP8 5 PFLOPS, FP16/BF16 2.5 PFLOPS, TF32 1.25 PFLOPS, FP32 80 TFLOPS, 279 GB, 8 TB/s",
+    ),
+    Peak(
+        r"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", (12, 0), 188, (94, 96.1),
+        {"fp32": 125 * _T, "tf32": 251.9 * _T, "fp16": 503.8 * _T, "bf16": 503.8 * _T, "fp8": 1007.6 * _T}, 1792 * _G, _RTX_PRO,
+        "Single-precision performance 125 TFLOPS, 1792 GB/s, 96 GB; TF32 251.9, FP16 and BF16 503.8, FP8 1007.6 TFLOPS with "
+        "FP32 accumulation, dense",
     ),
     Peak(
         r"NVIDIA L40S", (8, 9), 142, (43, 48.1),

@@ -1,7 +1,8 @@
 """What devices can do at most: dense figures, each row read in a document of the maker's, or in somebody's copy of its table.
 
 No document, no row. Where only figures with sparsity are stated, half of them is what dense products can reach. Wanted and not here
-for want of a document: V100 PCIe, and Intel's Data Center GPU Max (its traces do not say of what kind a device is, either).
+for want of a document: V100 PCIe, MI308X, MI350X, the server and Max-Q editions of RTX PRO 6000 Blackwell, and Intel's Data Center
+GPU Max (its traces do not say of what kind a device is, either).
 """
 
 from __future__ import annotations

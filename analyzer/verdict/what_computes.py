@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 import numpy as np
 
 from analyzer.facts import Facts
@@ -11,7 +14,7 @@ from analyzer.facts.kernels.names import POINTWISE_FAMILIES
 from analyzer.page.words.kernel_names import short
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import IntervalSet
-from analyzer.spans.labels import codes_of, distinct_texts
+from analyzer.spans.labels import codes_of, distinct_texts, matching
 from analyzer.units import share
 from analyzer.verdict.shares import WORTH_TELLING_APART
 from traces.patterns import Pattern
@@ -27,6 +30,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Fourier transforms", ("fft",)),
     ("compiled kernels", ("triton",)),
     ("indexing and sorting", ("gather",)),
+    ("running sums", ("scan",)),
     ("the optimizer's kernels", ("multi_tensor",)),
     ("changes of layout", ("layout",)),
     ("unpacking weights", ("dequantize",)),
@@ -184,27 +188,34 @@ def _alone(facts: Facts, computing_ns: int) -> str:
     """The kernel that takes a third of the computing or more, where there are several."""
     found = facts.kernels.named
     rows = ~found.frame["collective"].to_numpy(dtype=bool)
-    longest = found.longest(rows)
-    if len(longest) < 2:
+    # Instances of one template, for other types or sizes of blocks, are one kernel to who wrote it.
+    instances: dict[str, list[str]] = {}
+    spent: Counter[str] = Counter()
+    for name, _, total_ns in found.longest(rows, None):
+        function = _function(name)
+        instances.setdefault(function, []).append(name)
+        spent[function] += total_ns
+    if len(spent) < 2:
         return ""
-    name, _, total_ns = longest[0]
+    function, total_ns = spent.most_common(1)[0]
     if total_ns < _STANDS_OUT * computing_ns:
         return ""
-    function = _function(name)
-    launched = _launched(facts, rows, name, function, device=total_ns >= _OF_ONE_OP * computing_ns)
+    launched = _launched(facts, rows, instances[function], function, device=total_ns >= _OF_ONE_OP * computing_ns)
     return f"the kernel `{function}` alone {share(min(total_ns / computing_ns, 1.0))}{launched}"
 
 
 def _function(name: str) -> str:
-    """Of a kernel's name what a person calls it by."""
-    if name.startswith("_Z"):
-        return short(name)[:_NAME_LENGTH]
+    """Of a kernel's name what a person calls it by: its function, or what that runs over tensors (`elementwise add`)."""
+    called = short(name)
+    # One whose brackets cannot be taken apart is given back whole.
+    if called != name or "<" not in name:
+        return called.partition("<")[0].strip()[:_NAME_LENGTH]
     match = _FUNCTION.match(name)
     return (match.group(2) if match else name)[:_NAME_LENGTH]
 
 
-def _launched(facts: Facts, rows: BoolArray, name: str, function: str, *, device: bool) -> str:
-    """The op behind nearly all kernels of a name, or the two that launch most of a kernel that is nearly all the device does.
+def _launched(facts: Facts, rows: BoolArray, instances: Sequence[str], function: str, *, device: bool) -> str:
+    """The op behind nearly all kernels of a function, or the two that launch most of a kernel that is nearly all the device does.
 
     A name may stand for the work of several ops, as oneDNN's. An op that is a product, that launches all others as well, or whose
     name the kernel has says nothing more.
@@ -212,7 +223,7 @@ def _launched(facts: Facts, rows: BoolArray, name: str, function: str, *, device
     frame = facts.kernels.named.frame
     ops = facts.host.ops.ops["name"]
     code = pick_row(codes_of(ops).astype(np.int64), frame["op"].to_numpy())[rows]
-    named = (frame["name"] == name).to_numpy()[rows]
+    named: BoolArray = matching(frame["name"], instances.__contains__)[rows]
     dur = frame["dur_ns"].to_numpy()[rows]
     known = named & (code >= 0)
     distinct, place = np.unique(code[known], return_inverse=True)

@@ -11,7 +11,8 @@ the device stand still, and the kernel takes as long as one with three times the
 At each moment the blocks per SM of all kernels that run then are added up, over all streams. A moment is underused if they are
 known, stay below `max_filled_ratio` and one of the kernels computes (collectives alone use few blocks by design). Metric:
 `|underused| / |device busy|`. Blocks per SM is the profiler's own figure on CUDA, derived from its warps per SM in torch 1.8, and
-the launch's grid over the number of compute units on ROCm. The bound counts of each such moment the part `1 - blocks per SM`.
+the launch's grid over the number of compute units on ROCm; where the trace describes no device, over those of the smallest one
+that its kernels, by their names, were built for. The bound counts of each such moment the part `1 - blocks per SM`.
 
 ## Example
 Slow:
@@ -58,7 +59,8 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.kernels.find import Kernels
-from analyzer.finding import Advice, Confidence, Finding, Outcome, cannot_tell, clear, not_applicable
+from analyzer.finding import Advice, Confidence, Figure, Finding, Outcome, cannot_tell, clear, not_applicable
+from analyzer.hardware.limits import device_peaks
 from analyzer.page.words.kernel_names import short
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.arrays import BoolArray
@@ -109,6 +111,10 @@ _SPLITS = Advice(
     "Most of this time is attention of few tokens over long texts: its blocks are requests times heads times splits.",
 )
 _MOST = 0.5
+_UNNAMED = (
+    "The trace does not name its device: it is taken for the smallest whole one that its kernels were built for. A larger one "
+    "stands emptier; a part of a device that was split is fuller."
+)
 # As long as that no kernel waits to be fused with its neighbours.
 _LONG_NS = 100_000
 _NAME_LENGTH = 60
@@ -146,6 +152,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     adding = found.like(_ADDS_UP_SAMPLES) & rows
     splits = found.time_ns(found.like(_SPLITS_THE_CACHE) & rows) > _MOST * found.time_ns(rows)
     adds_up = found.time_ns(adding) > _MOST * found.time_ns(rows)
+    unnamed = device_peaks(facts)[0].source == "kernel-names"
     yield Finding(
         why=f"For {share(ratio)} of the GPU's busy time all kernels that run have, together, blocks for less than {share(most)} of "
         f"its multiprocessors; {share(empty_ns / max(underused.total_ns, 1))} of the GPU has nothing to do meanwhile."
@@ -155,15 +162,20 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             empty_ns,
             "the empty multiprocessors' share of this time"
             + ("" if adds_up else "; a larger batch gains it as samples per second"),
+            # A larger device stands emptier.
+            kind=Figure.ESTIMATE if unnamed else Figure.BOUND,
         ),
         fix=_fix(facts, adds_up=adds_up, splits=splits, long=found.time_ns(rows) > _LONG_NS * rows.sum()),
         verify="Record again"
         + ("" if adds_up or splits else " with the larger batch")
         + " and compare samples per second; the share of KE001 should fall.",
         steps_seen=facts.steps.count_with(underused),
-        confidence=Confidence.MEDIUM,
+        confidence=Confidence.LOW if unnamed else Confidence.MEDIUM,
         evidence=(kernel_table(facts, rows, "longest kernels with empty multiprocessors"),),
-        caveats=("Kernels limited by memory gain less than the empty multiprocessors suggest.",),
+        caveats=(
+            "Kernels limited by memory gain less than the empty multiprocessors suggest.",
+            *((_UNNAMED,) if unnamed else ()),
+        ),
     )
 
 

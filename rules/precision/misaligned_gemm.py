@@ -92,6 +92,8 @@ META = RuleMeta(
             "rules.md PR003: 13-42 % were measured where it mattered, below 5 % otherwise",
         ),
     ),
+    # Where these are most of the products far below their roofline, those are told once: by what to change.
+    explains=("KE005",),
     references=(
         "https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html",
         "https://github.com/NVIDIA/cutlass/issues/75",
@@ -119,7 +121,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             usual_ns=_USUAL_RATIO * facts.kernels.named.time_ns(rows),
         ),
         fix=_fix(facts, found),
-        verify="Record again: GEMM kernel names should end in `_align8` (TF32: `_align4`), and their time should fall.",
+        verify="Record again: GEMM kernel names should end in `_align8` (TF32: `_align4`), and their time should fall."
+        if named
+        else "Record again: no product with such sizes, and less time in products.",
         steps_seen=steps_with(facts, rows),
         confidence=Confidence.MEDIUM if named else Confidence.LOW,
         evidence=_evidence(facts, found),

@@ -15,6 +15,9 @@ GEMM, CONV, GELU = (
     "sm80_xmma_fprop_implicit_gemm_bf16",
     "vectorized_elementwise_kernel<4>",
 )
+ELEMENTWISE = (
+    "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_{}<float>, std::array<char*, 3ul>>(int)"
+)
 
 
 def facts_with(*kernels: tuple[str, float]) -> Facts:
@@ -43,6 +46,24 @@ def facts_with(*kernels: tuple[str, float]) -> Facts:
             "matrix products 100 %; the kernel `gemvx::kernel` alone 67 %.",
         ),
         ((("void my::scan<4>(float*)", 6_000), (GEMM, 3_000)), "matrix products 33 %; the kernel `scan` alone 67 %."),
+        # Instances of one template are one kernel; what runs different functors over tensors is not.
+        (
+            (("void my::scan<4>(float*)", 3_000), ("void my::scan<8>(float*)", 3_000), (GEMM, 3_000)),
+            "matrix products 33 %; the kernel `scan` alone 67 %.",
+        ),
+        (
+            (("void my::scan<4>(float*)", 2_500), ("void my::sum<8>(float*)", 2_500), (GEMM, 2_500), (CONV, 2_400)),
+            "matrix products 25 %, convolutions 24 %; 51 % in kernels whose names tell no kind, `scan` first.",
+        ),
+        (((ELEMENTWISE.format("add"), 6_000), (GEMM, 3_000)), "; the kernel `elementwise add` alone 67 %."),
+        (
+            ((ELEMENTWISE.format("add"), 2_500), (ELEMENTWISE.format("mul"), 2_500), (GEMM, 3_500)),
+            "pointwise kernels 59 %, matrix products 41 %; the kernel `sm90_xmma_gemm_bf16bf16_bf16f32_f32` alone 41 %.",
+        ),
+        (
+            (("void at::native::tensor_kernel_scan_innermost_dim<float, std::plus<float>>(p)", 6_000), (GEMM, 3_000)),
+            "running sums 67 %, matrix products 33 %; the kernel `tensor_kernel_scan_innermost_dim` alone 67 %.",
+        ),
         (
             (("void at::native::batch_norm_backward_kernel<float>(p)", 6_000), ("void vector_fft<16u, 2u>(p)", 3_000)),
             "normalisation 67 %, Fourier transforms 33 %",

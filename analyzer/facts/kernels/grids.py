@@ -12,7 +12,7 @@ from analyzer.facts.device.launches import LaunchCalls
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.ops import pick, pick_row
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
-from analyzer.spans.labels import in_one_vocabulary, matching
+from analyzer.spans.labels import distinct_texts, in_one_vocabulary, matching
 from analyzer.spans.open_spans import NONE
 from traces.patterns import Pattern
 from traces.trace import Trace
@@ -21,6 +21,11 @@ from traces.trace import Trace
 # multiples of their block, 125 of 2,260 of the others).
 _IN_WORK_ITEMS = Pattern(r"hip(?:Ext|Hcc)ModuleLaunchKernel$")
 _WARP = 32
+# What a kernel of AMD's was built for stands in its name, and it runs on no other design.
+_TARGET = Pattern(r"(?:_ISA|gfx)(9(?:08|0a|42|50))(?![0-9A-Za-z])")
+# The compute units of the smallest whole device of each: MI100, MI210, MI308X, MI355X (ROCm's hardware specifications; of MI308X,
+# which those leave out, what people's machines state).
+_FEWEST = {"908": 120, "90a": 104, "942": 80, "950": 256}
 
 
 def blocks_per_sm(trace: Trace, device: DeviceFacts, kernels: pd.DataFrame, launch: LaunchCalls) -> FloatArray:
@@ -57,9 +62,13 @@ def blocks_per_sm(trace: Trace, device: DeviceFacts, kernels: pd.DataFrame, laun
 def multiprocessors(trace: Trace, device: DeviceFacts) -> int | None:
     """Multiprocessors of the device; None where the trace does not say or lists different cards and it is not clear which.
 
-    ROCm numbers devices otherwise in its events than in its list of cards.
+    ROCm numbers devices otherwise in its events than in its list of cards. Where it lists none, those of the smallest device that
+    its kernels were built for: blocks that are too few for that are too few for each.
     """
     listed = trace.meta.devices
+    if not listed:
+        built = {found[1] for name in distinct_texts(trace.kernels["name"]) for found in _TARGET.finditer(name)}
+        return _FEWEST[built.pop()] if len(built) == 1 else None
     numbers = {item.get("numSms") for item in listed}
     if len(numbers) > 1 and device.main is not None:
         numbers = {item.get("numSms") for item in listed if item.get("id") == device.main.device}

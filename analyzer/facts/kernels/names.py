@@ -27,8 +27,8 @@ class KernelName(msgspec.Struct, frozen=True):
 
     Args:
         family: gemm, gemv (one vector: memory decides, not tensor cores), conv, attention, layout (transposes around
-            convolutions), elementwise, copy, cat, reduce, softmax, norm, gather (index, embedding, sort), multi_tensor (foreach
-            and fused optimizers), dequantize (packed weights written out before a product), quantize (activations scaled to
+            convolutions), elementwise, copy, cat, reduce, softmax, norm, gather (index, embedding, sort), scan (running sums, as of
+            `cumsum`), multi_tensor (foreach and fused optimizers), dequantize (packed weights written out before a product), quantize (activations scaled to
             fewer bits before one), adapter (low-rank adapters), fft, triton, collective or other.
         number_format: fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8, complex or None; of the inputs, where they differ from
             the result.
@@ -117,8 +117,13 @@ _FAMILIES: tuple[tuple[str, Pattern[str]], ...] = tuple(
             "gather",
             r"(?<!rotary_)embedding|[Rr]adix_?[Ss]ort|[Rr]adixFindKth|mbtopk|[Mm]ergeSort|bitonicSort|sort(?:ed)?_?[Kk]|searchsorted|unique|segment|index(?:Select|Func|Add|Copy|Fill)"
             r"|indexing_backward|index_(?:elementwise|kernel|put|copy|fill|add|select)|gpu_index_kernel|[Gg]ather(?!Reduce)|[Ss]catter|masked_s|permute_pooled"
-            r"|permute_(?:1|2)D|ReduceByKey",
+            r"|permute_(?:1|2)D|ReduceByKey"
+            # Passes of a sort or a selection whose names do not say so: torch's around CUB's, CUB's, Thrust's, rocPRIM's.
+            r"|fill_reverse_indices|sort_postprocess|DeviceSegmentedSort|DeviceSelect|DeviceCompactInit|UniqueByKey|__merge_sort"
+            r"|rocprim.*(?:onesweep|block_merge|partition_kernel)",
         ),
+        # torch's `cumsum` and its kin, CUB's, Thrust's and rocPRIM's; not the recurrences of state spaces (`selective_scan_fwd`).
+        ("scan", r"tensor_kernel_scan|DeviceScan(?:ByKey)?(?:Init)?Kernel|__scan::|lookback_scan|rocprim.*single_scan"),
         ("cat", r"CatArray"),
         (
             "copy",

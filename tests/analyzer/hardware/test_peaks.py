@@ -77,6 +77,10 @@ def test_every_figure_stands_in_the_words_of_its_document() -> None:
         ("NVIDIA GeForce RTX 3090", (8, 6), 82, 25_438_126_080, 71e12),
         ("NVIDIA GeForce RTX 4090", (8, 9), 128, 25_386_352_640, 165.2e12),
         ("NVIDIA GeForce RTX 5090", (12, 0), 170, 33_669_120_000, 209.5e12),
+        ("NVIDIA B300 SXM6 AC", (10, 3), 148, 288_400_343_040, 2250e12),
+        ("NVIDIA GB300", (10, 3), 152, 298_000_000_000, 2500e12),
+        ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", (12, 0), 188, 101_970_000_000, 503.8e12),
+        ("AMD Instinct MI300A", (9, 4), 228, 137_000_000_000, 980.6e12),
     ],
 )
 def test_sparse_figures_are_not_taken(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.finding import State
+from analyzer.finding import Figure, State
 from building.builders import TraceBuilder
 from rules.kernels.small_grid import RULE
 from running.one_rule import judged, run
@@ -204,3 +204,28 @@ def test_only_short_kernels_wait_to_be_fused(dur: float, *, fused: bool) -> None
     assert any("torch.compile" in fix.code for fix in found.fix) is fused
     assert any("in turn" in fix.code for fix in found.fix) is not fused
     assert "Most of it is `in_turn" in found.why
+
+
+@pytest.mark.parametrize(
+    ("name", "blocks", "state"),
+    [
+        # A quarter of MI308X's 80 compute units, the fewest of gfx942; all of them; and of a design that no name tells.
+        ("Cijk_Ailk_Bljk_BBS_BH_MT64x64x64_ISA942_IU1", 20, State.FIRED),
+        ("Cijk_Ailk_Bljk_BBS_BH_MT64x64x64_ISA942_IU1", 80, State.CLEAR),
+        ("Cijk_Ailk_Bljk_BBS_BH_MT64x64x64", 20, State.CANNOT_TELL),
+    ],
+)
+def test_a_device_that_is_not_described_is_the_smallest_that_its_kernels_were_built_for(
+    name: str, blocks: int, state: State
+) -> None:
+    builder = TraceBuilder("rocm", top={"deviceProperties": []})
+    for number in range(3):
+        at = number * 10_000.0
+        builder.step(number, at, 10_000)
+        builder.launch(at, kernel_start=at + 100, kernel_dur=9_000, name=name, grid=[blocks, 1, 1], block=[256, 1, 1])
+    assert run(RULE, builder).state is state
+    if state is State.FIRED:
+        found = judged(RULE, builder).finding
+        assert found.saving.kind is Figure.ESTIMATE
+        assert "75 % of the GPU has nothing to do" in found.why
+        assert "does not name its device" in found.caveats[1]

@@ -168,6 +168,13 @@ def test_matrix_kernels(
         ("void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<p>>", "gather"),
         ("void at::native::vectorized_gather_kernel<16, long>(char*)", "gather"),
         ("void cub::DeviceRadixSortOnesweepKernel<p>", "gather"),
+        ("void at::native::(anonymous namespace)::fill_reverse_indices_kernel(long*, int)", "gather"),
+        ("void rocprim::ROCPRIM_300400_NS::detail::onesweep_iteration_kernel<p>", "gather"),
+        ("void at::native::tensor_kernel_scan_innermost_dim<float, std::plus<float>>(float*)", "scan"),
+        ("void at_cuda_detail::cub::DeviceScanInitKernel<at_cuda_detail::cub::ScanTileState<int, true>>(p)", "scan"),
+        ("void rocprim::ROCPRIM_300400_NS::detail::lookback_scan_kernel<p>", "scan"),
+        # A recurrence of a state space.
+        ("void selective_scan_fwd_kernel<Selective_Scan_fwd_kernel_traits<128, 16, 1>>(SSMParamsBase)", "other"),
         # The library's name holds `gemm`.
         ("void split_embedding_codegen_forward_unweighted_kernel<c10::Half, fbgemm_gpu::x>(p)", "gather"),
         ("void fbgemm_gpu::_offsets_range_cuda_kernel<long>(p)", "other"),
