@@ -14,6 +14,7 @@ from analyzer.verdict.border import at_the_border
 from analyzer.verdict.case import Case
 from analyzer.verdict.in_gloo import in_gloo
 from analyzer.verdict.left_open import device_not_recorded, in_doubt, ops_left_out
+from analyzer.verdict.op_by_op import op_by_op
 from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO
 
 # Where more than this part of the compute may be waiting for a core, nobody saw how long the model takes by itself.
@@ -277,6 +278,7 @@ OVERRIDES: tuple[Callable[[Case], Verdict | None], ...] = (
     _by_pauses,
     _waiting_for_requests,
     _without_evidence,
+    op_by_op,
     _after_reads,
     _one_op,
     _after_waits,

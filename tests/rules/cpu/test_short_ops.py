@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.explain import explain_facts
+from analyzer.facts import Facts
 from analyzer.finding import State
 from building.builders import TraceBuilder
+from rules import RULES
 from rules.cpu.short_ops import RULE
 from rules.python.python_overhead import RULE as PYTHON
 from running.one_rule import judged, run
@@ -143,3 +146,12 @@ def test_many_short_stretches_are_whose_the_stacks_say(frame: str, state: State,
     assert found.state is state
     assert words in found.reason
     assert ("--stacks" in found.reason) is (not frame)
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"), [(TORCH, "on the way from one op to the next"), ("train.py(40): simulate", "outside any op")]
+)
+def test_the_verdict_tells_the_way_to_ops_from_the_programs_code(frame: str, words: str) -> None:
+    found = explain_facts(Facts(world(frame=frame).trace()), rules=RULES).analysis.summary.verdict
+    assert found.bound_by == "python"
+    assert words in found.text
