@@ -10,7 +10,7 @@ _MOST = 0.5
 
 
 def op_by_op(case: Case) -> Verdict | None:
-    """Names that way where it is most of what the rules found outside ops on the CPU; None where stacks tell of the program's code."""
+    """Names that way where most of what the rules found outside ops on the CPU is it; None where stacks tell of other code."""
     found, evidence = case.found, case.evidence.get("python")
     if found.bound_by != "python" or case.facts.device.main is not None or evidence is None or not evidence.fired:
         return None
