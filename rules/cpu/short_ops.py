@@ -102,7 +102,7 @@ _ASKED_OFTEN = 4
 _ONCE_FOR_ALL = Advice(
     "diff",
     "-actions = [policy(torch.as_tensor(state)) for state in states]\n+actions = policy(torch.as_tensor(numpy.stack(states)))",
-    "Where the model is asked for each environment by itself: one call for the states of all.",
+    "Where the model is asked for one environment at a time: step several side by side, and one call for the states of all.",
 )
 
 
