@@ -254,6 +254,11 @@ def arguments_class(facts: Facts) -> str:
     return used.arguments or made
 
 
+def said_by_arguments(facts: Facts, argument: str) -> str:
+    """A diff of an argument of a trainer of Hugging Face's, which is known to run the loop."""
+    return _ARGUMENTS.format(argument).replace("ARGUMENTS", arguments_class(facts))
+
+
 def _unsure(facts: Facts, said: str) -> str:
     used = facts.recording.frameworks
     return _ANY_OF_TRL if "ARGUMENTS" in said and used.uses_trl and used.arguments is None else ""

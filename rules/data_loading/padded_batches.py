@@ -34,7 +34,7 @@ loader = DataLoader(dataset, batch_sampler=batches, collate_fn=pad)
 1. Padded to the longest of the batch, and not to a length for all: of texts that are tokenized with `padding="max_length"` by
    `DataCollatorWithPadding`.
 2. Samples of similar length in one batch (bucketing; in Hugging Face's Trainer `train_sampling_strategy="group_by_length"`,
-   before transformers 5 `group_by_length=True`).
+   before transformers 5 `group_by_length=True`; trl's SFTTrainer takes it as well, those on pairs of texts do not).
 3. Several samples in one row, without padding (packing; attention by `cu_seqlens`, nested tensors).
 4. A batch by tokens, not by samples: steps take as long as each other, and ranks do not wait.
 
@@ -79,6 +79,7 @@ from analyzer.finding import (
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, share
 from rules.evidence import kernel_saving
+from rules.framework_words import arguments_class, said_by_arguments
 from traces.trace import Capability
 
 _SHOWN = 64
@@ -103,6 +104,14 @@ _TO_LONGEST = Advice(
     "-batch = torch.zeros(len(texts), MAX_LENGTH, dtype=torch.long)\n-for row, text in enumerate(texts):\n"
     "-    batch[row, : len(text)] = text\n+batch = torch.nn.utils.rnn.pad_sequence(texts, batch_first=True)",
     "To the longest of the batch, and not to a length for all; where a compiler wants few lengths, to the next multiple of 64.",
+)
+
+_GROUPED = "Texts of similar length in one batch; the order of batches stays random. Before transformers 5: `group_by_length=True`."
+_PACKED = "Several texts in one row: the same tokens in fewer steps. Attention has to know their borders, or texts see one another."
+_ORDERED = Advice(
+    "text",
+    "Bring samples of similar length into one batch, of pairs by the longest of their texts: order the data set before training.",
+    "`group_by_length` is no setting of trainers on pairs of texts, and fails there: it takes lengths from `input_ids`.",
 )
 
 _COLLATED = Advice(
@@ -162,17 +171,32 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _masked(facts: Facts, ratio: float) -> Finding:
+    beyond = facts.recording.collected.masked_beyond_ratio
+    fixed = beyond is None or beyond >= _FIXED * ratio
     return Finding(
         why=f"{share(ratio)} of the places in the first batches are left out by their attention masks: padding, which most "
         "operators compute like data.",
-        saving=_saving(facts, ratio, 0.0),
-        fix=(_COLLATED, *_FIX),
+        saving=_saving(facts, ratio, beyond or 0.0),
+        fix=_for_texts(facts, fixed=fixed),
         verify="Record again: the share that masks leave out should be below a tenth, and the step shorter by as much.",
         steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM,
         evidence=(Bars("of a batch", "ratio", (Bar("padding", ratio),)),),
         caveats=("Kernels that skip padding, as variable-length attention does, lose nothing.",),
     )
+
+
+def _for_texts(facts: Facts, *, fixed: bool) -> tuple[Advice, ...]:
+    """What to do about texts that are padded: to one length for all (`fixed`), or to the longest of a batch."""
+    first = (_COLLATED,) if fixed else ()
+    if facts.recording.frameworks.of_loop != "transformers":
+        return (*first, *_FIX)
+    trl = facts.recording.frameworks.uses_trl
+    if trl and arguments_class(facts) != "SFTConfig":
+        return (*first, _ORDERED)
+    grouped = Advice("diff", said_by_arguments(facts, 'train_sampling_strategy="group_by_length"'), _GROUPED)
+    packed = (Advice("diff", said_by_arguments(facts, "packing=True"), _PACKED),) if trl else ()
+    return (*first, grouped, *packed)
 
 
 def _padded(facts: Facts, found: Padding, ratio: float) -> Finding:

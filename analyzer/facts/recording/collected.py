@@ -55,6 +55,7 @@ class Collected(msgspec.Struct, frozen=True):
         parameters_bytes: Bytes of these.
         batch_kind: What a batch is: tensors, mapping, text or objects.
         masked_ratio: Share of the places in the first batches that their attention masks leave out.
+        masked_beyond_ratio: Share of those that all masks of a batch leave out, beyond its longest text.
         sample_form: What a sample is, where torch's own collation puts samples together: tensor, sequence or mapping (of tensors).
         sample_parts: Parts of it: 1 for a tensor.
         random_samples: Whether samples come out different in each epoch; None where the collector could not tell.
@@ -100,6 +101,7 @@ class Collected(msgspec.Struct, frozen=True):
     parameters_bytes: int | None
     batch_kind: str | None
     masked_ratio: float | None
+    masked_beyond_ratio: float | None
     sample_form: str | None
     sample_parts: int | None
     random_samples: bool | None
@@ -192,6 +194,7 @@ def collected(meta: Meta) -> Collected:
         parameters_bytes=_int(_dict(top.get("model")).get("bytes")),
         batch_kind=_text(dataset.get("batch_kind")),
         masked_ratio=_mean([top.get("masked_ratio")], 1),
+        masked_beyond_ratio=_mean([top.get("masked_beyond_ratio")], 1),
         sample_form=_text(sample.get("form")),
         sample_parts=_int(sample.get("parts")),
         random_samples=dataset["random"] if isinstance(dataset.get("random"), bool) else None,

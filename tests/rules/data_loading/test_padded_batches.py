@@ -22,6 +22,7 @@ def world(
     pads: bool = True,
     shapes: bool = True,
     masked: float | None = None,
+    more: dict[str, object] | None = None,
 ) -> TraceBuilder:
     """Four steps.
 
@@ -31,8 +32,9 @@ def world(
         pads: Whether batches are padded in this process.
         shapes: Whether shapes were recorded.
         masked: Share of the places that the attention masks of the first batches leave out.
+        more: What else the collector recorded.
     """
-    builder = TraceBuilder(advisor={"masked_ratio": masked} if masked is not None else None)
+    builder = TraceBuilder(advisor={"masked_ratio": masked} | (more or {}) if masked is not None else None)
     for number, size in enumerate(tokens):
         at = number * 100_000.0
         builder.step(number, at, 100_000)
@@ -56,6 +58,47 @@ def test_fires_with_what_masks_leave_out_where_no_shape_shows_it():
     assert found.finding.saving.kernel_ns == int(4 * 60_000_000 * 0.375)
     assert found.finding.why.startswith("38 % of the places in the first batches are left out by their attention masks")
     assert "DataCollatorWithPadding(tokenizer)" in found.finding.fix[0].code
+
+
+def _trained_by(data: str = "transformers.data", **more: object) -> dict[str, object]:
+    used = {"imported": {"transformers": "5.0.0"}, "loop": ["transformers.trainer"], "data": [data]}
+    return {"frameworks": used | more, "masked_beyond_ratio": 0.02}
+
+
+@pytest.mark.parametrize(
+    ("more", "said", "never"),
+    [
+        # No text reaches the end of its batch: they were padded before.
+        ({"masked_beyond_ratio": 0.3}, "DataCollatorWithPadding", "packing"),
+        # The longest of each batch does: a collator that pads to it is there already.
+        ({"masked_beyond_ratio": 0.02}, "batch_sampler=batches", "DataCollatorWithPadding"),
+        (_trained_by(), '+args = TrainingArguments(..., train_sampling_strategy="group_by_length")', "DataLoader("),
+        (
+            _trained_by("trl.trainer", arguments="SFTConfig"),
+            "+args = SFTConfig(..., packing=True)",
+            "DataCollatorWithPadding",
+        ),
+        # Its data set has pairs of texts, of which it says no length.
+        (_trained_by("trl.trainer", arguments="RewardConfig"), "of pairs by the longest", "packing=True"),
+    ],
+)
+def test_what_is_padded_already_to_the_longest_is_told_of_similar_lengths(
+    more: dict[str, object], said: str, never: str
+) -> None:
+    codes = "\n".join(
+        fix.code for fix in judged(RULE, world(masked=0.375, pads=False, shapes=False, more=more)).finding.fix
+    )
+    assert said in codes
+    assert never not in codes
+
+
+def test_all_that_lies_beyond_the_longest_text_usually_goes() -> None:
+    def usual(beyond: float | None) -> int:
+        more = {"masked_beyond_ratio": beyond}
+        return judged(RULE, world(masked=0.375, pads=False, shapes=False, more=more)).finding.saving.usual_ns
+
+    assert usual(None) == usual(0.0)
+    assert usual(0.375) > 1.5 * usual(0.0)
 
 
 @pytest.mark.parametrize(("masked", "state"), [(0.21, State.FIRED), (0.19, State.CLEAR), (2.0, State.CANNOT_TELL)])

@@ -57,6 +57,7 @@ def describe_training(optimizer: Any, loader: Any, look: BatchLook) -> dict[str,
         "dataset": describe_data(loader, look) if loader is not None else None,
         "batch_parts_ns": look.parts.told(loader),
         "masked_ratio": look.masked_ratio,
+        "masked_beyond_ratio": look.masked_beyond_ratio,
         "stream": stream_of(getattr(loader, "dataset", None)),
     }
 

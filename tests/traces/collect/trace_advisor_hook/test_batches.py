@@ -148,7 +148,15 @@ def test_masks_of_the_first_batches_tell_how_much_is_padding() -> None:
     for left in (0, 1, 2, 3, 4, 4):
         look.after({"input_ids": torch.ones(1, 4), "attention_mask": torch.arange(4)[None] >= left})
     assert look.masked_ratio == 6 / 16
-    assert BatchLook().masked_ratio is None
+    # One text a batch: no other is longer.
+    assert look.masked_beyond_ratio == 6 / 16
+    assert (BatchLook().masked_ratio, BatchLook().masked_beyond_ratio) == (None, None)
+
+
+def test_what_lies_beyond_the_longest_text_is_told_apart() -> None:
+    look = BatchLook()
+    look.after({"attention_mask": torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0]])})
+    assert (look.masked_ratio, look.masked_beyond_ratio) == (0.5, 0.25)
 
 
 @pytest.mark.parametrize(
@@ -162,4 +170,4 @@ def test_masks_of_the_first_batches_tell_how_much_is_padding() -> None:
     ids=["a tensor", "no mask", "a mask of pairs", "lists"],
 )
 def test_other_batches_have_no_masked_places(batch: Any) -> None:
-    assert masked_places(batch) == (0, 0)
+    assert masked_places(batch) == (0, 0, 0)

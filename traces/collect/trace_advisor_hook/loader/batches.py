@@ -52,13 +52,21 @@ class BatchLook:
         self.drawn: bool | None = None
         self.states: tuple[Any, ...] | None = None
         self.parts = BatchParts()
-        self.masked: list[tuple[int, int]] = []
+        self.masked: list[tuple[int, int, int]] = []
 
     @property
     def masked_ratio(self) -> float | None:
         """Share of the places in the first batches that their attention masks leave out; None where they have none."""
-        places = sum(every for _, every in self.masked)
-        return sum(left for left, _ in self.masked) / places if places else None
+        return self._share_of_places(0)
+
+    @property
+    def masked_beyond_ratio(self) -> float | None:
+        """The same of places that the masks of all texts of a batch leave out: beyond the longest of them."""
+        return self._share_of_places(1)
+
+    def _share_of_places(self, which: int) -> float | None:
+        places = sum(one[2] for one in self.masked)
+        return sum(one[which] for one in self.masked) / places if places else None
 
     def before(self, iterator: Any) -> None:
         """The loader is about to make a batch; one made in a worker shows nothing here."""
@@ -83,13 +91,17 @@ class BatchLook:
             self.modules = [module_of(part) for part in (batch, *(batch if isinstance(batch, list | tuple) else ()))]
 
 
-def masked_places(batch: Any) -> tuple[int, int]:
-    """Places of a batch of texts that its attention mask leaves out, and all of them; of another batch there are none."""
+def masked_places(batch: Any) -> tuple[int, int, int]:
+    """Places of a batch of texts that its attention mask leaves out, those of them beyond the longest text, and all.
+
+    Of another batch there are none.
+    """
     mask = batch.get("attention_mask") if isinstance(batch, Mapping) else None
     with contextlib.suppress(*FAILURES):
         if mask is not None and mask.dim() == 2 and mask.device.type == "cpu" and mask.numel() <= _MOST_PLACES:
-            return int((mask == 0).sum()), int(mask.numel())
-    return 0, 0
+            beyond = int((mask == 0).all(0).sum()) * mask.shape[0]
+            return int((mask == 0).sum()), beyond, int(mask.numel())
+    return 0, 0, 0
 
 
 def bytes_of(batch: Any, depth: int = 0) -> int:
