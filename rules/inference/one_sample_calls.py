@@ -87,6 +87,12 @@ _PIPELINE = Advice(
     "-for text in texts:\n-    found.append(pipe(text)[0])\n+found = pipe(texts, batch_size=32)      # the list, not text by text",
     "Where a pipeline is called; texts are padded to the longest of a batch, which takes a `pad_token`: sort them by length.",
 )
+_ENCODE = Advice(
+    "diff",
+    "-for text in texts:\n-    vectors.append(model.encode(text))\n"
+    "+vectors = model.encode(texts, batch_size=32)   # the list, not text by text",
+    "It sorts the texts by length and pads each batch to its longest.",
+)
 _GENERATE = Advice(
     "python",
     'batch = tokenizer(prompts, padding=True, padding_side="left", return_tensors="pt")\nmodel.generate(**batch)',
@@ -132,7 +138,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             kernel_ns=saved.op_ns,
             basis=f"what is paid for each call and op, if one call takes {_BATCH} samples; per sample, not per call",
         ),
-        fix=((_PIPELINE,) if facts.recording.frameworks.uses("transformers") else ()) + (_FIX, _GENERATE),
+        fix=_fixes(facts),
         verify="Compare samples per second, not the time of a call, which gets longer.",
         steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM,
@@ -142,6 +148,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         location=None if line is None else Location(line.file, line.line, line.function, line.begins),
     )
+
+
+def _fixes(facts: Facts) -> tuple[Advice, ...]:
+    """What joins calls in the words of the library that makes them, then in torch's."""
+    used = facts.recording.frameworks
+    if used.of_loop == "sentence_transformers":
+        return (_ENCODE, _FIX)
+    return (*((_PIPELINE,) if used.uses("transformers") else ()), _FIX, _GENERATE)
 
 
 RULE = Rule(META, check, __doc__)

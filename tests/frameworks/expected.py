@@ -159,4 +159,17 @@ PROGRAMS = (
         file="script_logs_norms", needs=("torch",), finds=(frozenset({"OP004"}),), never=INPUT | BETWEEN,
         options=("--evidence",), at=("OP004", "for name, parameter in parameters:"), says=(".tolist()",),
     ),
+    # Each step holds one, so that none is longer than the others.
+    Program(
+        file="script_evaluates_each", needs=("torch",), finds=(BETWEEN,), at=("ID004", "evaluate(model, valid)"), quick=True,
+        says=("if step % 1000 == 0",),
+    ),
+    # Its name tells nothing; that it draws from another loader does, also where the first one comes before steps are known.
+    Program(file="accelerate_evaluates", needs=("accelerate",), finds=(BETWEEN,), says=("Validate less often",), quick=True),
+    # Arguments are of the trainer's own class, and its collator pads to the longest already.
+    Program(
+        file="trl_reward", needs=("trl", "datasets"), finds=(BETWEEN,), never=INPUT, quick=True,
+        says=("+args = RewardConfig(..., eval_strategy",),
+        never_says=("TrainingArguments(", "DataCollatorWithPadding", "group_by_length\""),
+    ),
 )  # fmt: skip

@@ -48,6 +48,15 @@ def test_names_the_line_that_calls_the_model_and_the_pipeline_where_there_is_one
     assert "pipe(texts, batch_size=32)" in found.fix[0].code
 
 
+def test_of_sentence_transformers_it_names_what_encodes() -> None:
+    builder = world()
+    used = {"imported": {"transformers": "5.0"}, "loop": ["sentence_transformers.sentence_transformer"], "data": []}
+    builder.top["advisor"] |= {"frameworks": used}
+    codes = [fix.code for fix in judged(RULE, builder).finding.fix]
+    assert "model.encode(texts, batch_size=32)" in codes[0]
+    assert not [code for code in codes if "pipe(" in code or "generate" in code]
+
+
 @pytest.mark.parametrize("place", [[], {"file": "x.py"}, {"file": 1, "line": 2, "function": "f", "begins": 1}])
 def test_nothing_is_believed_of_the_line(place: object) -> None:
     builder = world()
