@@ -15,8 +15,8 @@ where they fire is taken out: pauses (PY004, ID003, ID005), loops (PY002, PY003,
 (KE011), DDP's search for unused parameters (CO006). On a CPU-only trace: time of the step's thread outside ops, in stretches long
 enough to be more than the way from one op to the next. That way is longer on a slow or busy core: `advisor collect` times an empty
 loop beside the recording, and the limit is `min_stretch_ns` times as long as the loop took against a quiet machine (17.5 ns a
-turn). Before the loader, the backward pass and the optimizer, where torch runs Python of its own, it is `entry_times` as long.
-Unit: nanoseconds, shown as a share of the step.
+turn). Before the loader, the backward pass and the optimizer, where torch runs Python of its own, and where `profiler.step()` ends
+a step, it is `entry_times` as long. Unit: nanoseconds, shown as a share of the step.
 
 ## Example
 Slow:
@@ -39,9 +39,10 @@ for image, target in DataLoader(ImageDataset(samples), batch_size=64, num_worker
    workers. A list of arrays that is made a tensor: one array first. Where DDP lists buffers: `broadcast_buffers=False`.
 2. Where they do not, the ops before and after the time narrow it down; record one or two steps with `with_stack=True` to learn the
    line, and believe the plain trace for how much.
-3. Where the state of the model was taken before, or the line saves: write it less often, or beside training.
-4. Where the host was blocked before in a copy of values that the code looks at: look at them one step late.
-5. Environments and simulators: several at once, one call of the policy for all of them.
+3. Where a framework runs the loop, and looks at its steps find it saving, logging or evaluating: do that less often.
+4. Where the state of the model was taken before, or the line saves: write it less often, or beside training.
+5. Where the host was blocked before in a copy of values that the code looks at: look at them one step late.
+6. Environments and simulators: several at once, one call of the policy for all of them.
 
 ## Expected gain
 At most the idle time outside ops, and of the idle time after such code as much as it took while the device was busy.
@@ -78,7 +79,17 @@ from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, share
 from rules import adapters
 from rules.place import location
-from rules.python import after_reads, called, caveats, checkpoints, known_places, sampled, seldom, short_stretches
+from rules.python import (
+    after_reads,
+    called,
+    caveats,
+    checkpoints,
+    in_framework,
+    known_places,
+    sampled,
+    seldom,
+    short_stretches,
+)
 from rules.python.advice import (
     CLIPPED_IN_PARTS,
     PROCESSES,
@@ -202,9 +213,10 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
     most = "most" if top and top[1] > MOST * time.total_ns else "the largest part"
     named = f", {most} of it ({share(top[1] / time.total_ns)}) in `{top[0].function}` ({top[0].place})" if top else ""
     named += called.sentence(facts, time, top[0]) if top else called.of_library(facts, time)
-    line = None if top else sampled.sampled_line(facts, ratio)
+    line = None if top else sampled.sampled_line(facts, time, ratio)
     before = checkpoints.sentence(facts, time)
-    where = sampled.sentence(facts, line) if line is not None else named or between(facts, time)
+    inside = "" if top or line else in_framework.sentence(facts, ratio)
+    where = sampled.sentence(facts, line) if line is not None else named or inside or between(facts, time)
     inflated, few = caveats.inflated(facts, time, limits["max_events_per_ms"]), seldom.steps_of(facts, time)
     spends = "The step spends" if few is None else "The steps spend"
     who = "The GPU idles" if facts.device.main is not None else spends
@@ -219,7 +231,8 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
             basis="idle time in which no op, launch or loader runs on the threads that issue work"
             + ("" if few is None else seldom.BASIS),
         ),
-        fix=_fix(
+        fix=(in_framework.remedies(facts, ratio) if inside else ())
+        or _fix(
             facts, time, line, move(top[0]) if top else sampled.move(facts, line, ratio) if line is not None else None
         ),
         verify="Record again without stacks: the share of PY001 should fall below 5 %.",

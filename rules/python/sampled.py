@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
+from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.recording.line_samples import SampledLine
 from analyzer.finding import Advice, Location
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import share
+from rules.python import in_framework
 from traces.patterns import Pattern
 
 # A line that holds so much more of the step than the time does runs ops as well: it calls the model, and cannot go elsewhere.
@@ -21,14 +24,16 @@ _SAVES = Pattern(r"\btorch\.save\(|\bsave_(?:pretrained|checkpoint|model|state|f
 _MOST = 0.5
 
 
-def sampled_line(facts: Facts, ratio: float) -> SampledLine | None:
+def sampled_line(facts: Facts, time: IntervalSet, ratio: float) -> SampledLine | None:
     """The line that most of a time must lie at; None where samples leave that open.
 
     Samples are of whole steps, ops included: of a time that is `ratio` of the step a line with a share of the samples holds at
-    least as much as the two exceed one by. What a line that saves has of the samples is all of that time.
+    least as much as the two exceed one by. What a line that saves has of the samples is all of that time. Else the ops around it
+    tell, where one function of the program's makes most calls of both that before and that behind most of the time.
 
     Args:
         facts: The measurements.
+        time: The time.
         ratio: Share of the step that the time is.
     """
     samples = facts.recording.training_lines
@@ -36,9 +41,32 @@ def sampled_line(facts: Facts, ratio: float) -> SampledLine | None:
     if saving is not None and saving.ns >= _MOST * ratio * samples.total_ns > 0:
         return saving
     line = max(samples.lines, key=lambda line: 0 if line.loader else line.ns, default=None)
-    if line is None or line.loader or not samples.total_ns:
+    if line is None or not samples.total_ns:
         return None
-    return line if line.ns / samples.total_ns + ratio - 1 >= _MOST * ratio else None
+    sure = line.ns / samples.total_ns + ratio - 1 >= _MOST * ratio
+    return line if sure and not in_framework.began(facts, line) and not line.loader else _around(facts, time, ratio)
+
+
+def _around(facts: Facts, time: IntervalSet, ratio: float) -> SampledLine | None:
+    """The line that runs longest of the function that calls the ops around most of a time; None where several do.
+
+    Of the samples the function must hold about as much: else what it is called by takes the time.
+    """
+    found: dict[CodeLine, int] = {}
+    for silence in facts.sync.silences(time):
+        function = facts.host.stacks.caller((silence.before, silence.after), mostly=True)
+        if function is not None:
+            found[function] = found.get(function, 0) + silence.total_ns
+    most = max(found, key=lambda function: found[function], default=None)
+    if most is None or most.begins is None or found[most] <= _MOST * time.total_ns:
+        return None
+    samples = facts.recording.training_lines
+    own_ns = sum(one.ns for one in samples.lines if one.file == most.file and one.begins == most.begins)
+    if own_ns < _MOST * ratio * samples.total_ns:
+        return None
+    busiest = samples.busiest_line(most.file, most.begins, ratio)
+    named = (one for one in samples.lines if (one.file, one.line) == (most.file, busiest) and not one.loader)
+    return next(named, None)
 
 
 def writes(line: SampledLine) -> bool:

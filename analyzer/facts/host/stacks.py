@@ -121,8 +121,7 @@ class Stacks:
             name: The range's name.
             words: What the line that opens it says, such as `.step(`.
         """
-        frame = places(self._trace.meta).get(name)
-        line = None if frame is None else parse_frame(frame)
+        line = parse_frame(places(self._trace.meta).get(name, ""))
         if line is None:
             return None
         function = line.beginning()
@@ -139,8 +138,7 @@ class Stacks:
     ) -> CodeLine | None:
         """The user's loop that a time was spent in: its function, and its first line where lines were sampled and one loop fits.
 
-        A second pass says of each op which function calls it most; that which begins a turn may be called more often elsewhere.
-        Then the function is the only one that calls all ops of a turn.
+        In a second pass the op that begins a turn may be called elsewhere more often: the only function that calls all is the one.
 
         Args:
             threads: Row in `trace.threads` for each run, shape (n,).
@@ -149,7 +147,7 @@ class Stacks:
             words: What the lines of the loop may say.
             unit: Names of the ops of one turn.
         """
-        function = self._only_caller(unit) or self.commonest(threads, runs.start_ns, main, until_ns=runs.end_ns)
+        function = self.caller(unit, mostly=False) or self.commonest(threads, runs.start_ns, main, until_ns=runs.end_ns)
         if function is None or self._names_running_lines:
             return function
         taken = runs.total_ns / self._recorded_ns
@@ -157,12 +155,17 @@ class Stacks:
         first = lines.loop(function.file, function.function, function.begins, taken, words)
         return function if first is None else CodeLine(function.file, first, function.function, function.begins)
 
-    def _only_caller(self, ops: tuple[str, ...]) -> CodeLine | None:
-        """The function of the user's that alone called all of some ops in a second pass; None where none or several did."""
-        if distinct_texts(self._trace.ops["stack"]) or len(self._trace.python):
-            return None
-        mine = [line for line in map(parse_frame, callers(self._trace.meta, ops)) if line is not None]
-        return mine[0].beginning() if len(mine) == 1 else None
+    def caller(self, ops: tuple[str, ...], *, mostly: bool) -> CodeLine | None:
+        """The function of the user's that called some ops in a second pass; None where none or several did.
+
+        Args:
+            ops: Names of the ops.
+            mostly: Whether it made most calls of each; else it alone called all of them.
+        """
+        meta, recorded = self._trace.meta, len(self._trace.python) or distinct_texts(self._trace.ops["stack"])
+        frames = {places(meta).get(op, "") for op in ops} if mostly else callers(meta, ops)
+        mine = [line for line in map(parse_frame, frames) if line is not None]
+        return mine[0].beginning() if len(frames) == len(mine) == 1 and not recorded else None
 
     @cached_property
     def _recorded_ns(self) -> int:

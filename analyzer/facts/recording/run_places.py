@@ -138,7 +138,7 @@ def places_of(between: dict[str, Any], *, others: bool, usual_part: float) -> tu
     here = _by_start(rows)
     found: dict[Place, float] = {}
     for row in map(dict_of, rows[:MOST_ROWS]):
-        place = _place(row, others=others)
+        place = place_of(row, others=others)
         if place is None:
             continue
         start = _start(row)
@@ -204,7 +204,13 @@ def _start(row: dict[str, Any]) -> tuple[str, ...]:
     return (_text(row.get("in_file")), _text(row.get("in_function")), str(row.get("line")), *map(_text, first))
 
 
-def _place(row: dict[str, Any], *, others: bool) -> Place | None:
+def place_of(row: dict[str, Any], *, others: bool) -> Place | None:
+    """What one kind of look showed, its share unknown; None where it names no function.
+
+    Args:
+        row: As the recording has it.
+        others: As for `places_of`.
+    """
     functions = [pair for pair in _list(row.get("functions")) if isinstance(pair, list) and len(pair) == 2]
     if not functions:
         return None

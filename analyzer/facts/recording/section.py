@@ -10,7 +10,9 @@ from analyzer.facts.recording.frameworks import Frameworks, frameworks
 from analyzer.facts.recording.line_samples import LineSamples, StepLine, step_line, training_lines
 from analyzer.facts.recording.privacy import Privacy, privacy
 from analyzer.facts.recording.run_course import RunCourse, run_course
+from analyzer.facts.recording.run_places import dict_of
 from analyzer.facts.recording.training import evaluates, serves, trains
+from analyzer.facts.recording.usual_work import UsualWork, usual_work
 from analyzer.facts.recording.versions import Version, Versions, cuda_runtime, versions
 from analyzer.facts.section import Section
 
@@ -85,6 +87,11 @@ class RecordingFacts(Section):
     def has_stacks(self) -> bool:
         """Whether calls of Python are in the trace."""
         return bool(len(self.trace.python))
+
+    @fact
+    def usual_work(self) -> UsualWork | None:
+        """What usual steps were seen in most, beside training; None where too few were looked at, or its names tell nothing."""
+        return usual_work(dict_of(dict_of(self.trace.meta.advisor.get("run")).get("between")))
 
     @fact
     def step_line(self) -> StepLine | None:

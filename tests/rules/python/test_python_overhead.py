@@ -521,6 +521,102 @@ def test_what_a_profiler_does_is_not_the_programs(name: str, *, own: bool) -> No
     assert (run(RULE, builder).state is State.FIRED) is own
 
 
+@pytest.mark.parametrize(("gap", "state"), [(160, State.CLEAR), (299, State.CLEAR), (301, State.FIRED)])
+def test_where_a_profiler_is_told_that_a_step_ends_it_has_a_longer_way(gap: int, state: State) -> None:
+    """A way of `gap` us from the last op of a step to the first of the next, three fifths of it before the mark."""
+    builder = TraceBuilder(None, advisor={"python_loop": QUIET})
+    for number in range(5):
+        at, before = number * 2_000, 3 * gap // 5
+        builder.step(number, at, 2_000)
+        builder.op("aten::add", at + gap - before, 2_000 - gap)
+    assert run(RULE, builder).state is state
+
+
+def looked_at(functions: list[tuple[str, int]], *, of_loop: str = "lightning.pytorch", line: int = 7) -> TraceBuilder:
+    """Nine tenths of the step outside ops at one line, which steps end at; and what looks at usual steps showed above it."""
+    builder = sampled(900, text="trainer.fit(model)")
+    places = [
+        {"functions": [[name, "lightning/pytorch/callbacks/some.py"]], "samples": samples, "own": True, "line": 7}
+        for name, samples in functions
+    ]
+    usual = {"samples": sum(samples for _, samples in functions), "places": places}
+    told = builder.top["advisor"]
+    told["run"] = {"between": {"usual": usual}}
+    told["lines"]["step_line"] = {"file": "train.py", "line": line, "function": "main", "begins": 3}
+    told["frameworks"] = {"imported": {}, "loop": [of_loop] if of_loop else [], "data": []}
+    return builder
+
+
+def test_what_a_framework_does_in_its_loop_is_told_by_looks_at_usual_steps() -> None:
+    found = judged(
+        RULE, looked_at([("Saver.on_train_batch_end", 2), ("Saver.save_checkpoint", 16), ("Fit.run", 2)])
+    ).finding
+    assert "In 80 % of the looks at steps that were not recorded `Saver.save_checkpoint` saves." in found.why
+    assert "every_n_train_steps" in found.fix[0].code
+    assert found.location is None
+
+
+@pytest.mark.parametrize(
+    "functions",
+    [[("Saver.save_checkpoint", 14)], [("Fit.run", 20)], [("Saver.save_checkpoint", 8), ("Fit.run", 12)]],
+    ids=["too few looks", "no name that tells", "too little of the time"],
+)
+def test_a_line_that_began_a_frameworks_loop_is_never_to_be_moved(functions: list[tuple[str, int]]) -> None:
+    found = judged(RULE, looked_at(functions)).finding
+    assert "train.py:7" not in found.why + found.fix[0].code
+    assert "looks at steps" not in found.why
+
+
+@pytest.mark.parametrize(("of_loop", "line"), [("", 7), ("lightning.pytorch", 9)])
+def test_a_line_of_a_loop_of_the_programs_own_is_named(of_loop: str, line: int) -> None:
+    """Where no framework runs the loop, or steps end at another line."""
+    found = judged(RULE, looked_at([("Fit.run", 20)], of_loop=of_loop, line=line)).finding
+    assert "train.py:7" in found.fix[0].code
+
+
+def around(calls: dict[str, str], *, at_line: int = 600) -> TraceBuilder:
+    """Six tenths of a step lie between two ops that `calls` has functions for, and lines were sampled in each."""
+    rows = [
+        {"loader": False, "file": "train.py", "line": line, "function": name, "begins": begins, "text": "x", "ns": ns}
+        for name, begins, line, ns in (
+            ("measure", 3, 5, at_line // 2),
+            ("measure", 3, 6, at_line // 2),
+            ("main", 20, 25, 400),
+        )
+    ]
+    begins = {"measure": 3, "main": 20}
+    where = [
+        {"op": op, "file": "train.py", "line": begins[name], "function": name, "count": 10}
+        for op, name in calls.items()
+    ]
+    part = {"processes": 1, "total_ns": 1000, "loader_ns": 0, "rows": rows}
+    builder = TraceBuilder(None, advisor={"lines": {"training": part}, "where": where, "python_loop": QUIET})
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        builder.op("aten::linear", at, 10_000)
+        builder.op("aten::detach", at + 10_000, 10_000)
+        builder.op("aten::stack", at + 80_000, 20_000)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("calls", "at_line", "named"),
+    [
+        ({"aten::detach": "measure", "aten::stack": "measure"}, 600, "measure"),
+        ({"aten::detach": "measure", "aten::stack": "main"}, 600, None),
+        ({"aten::detach": "measure"}, 600, None),
+        ({"aten::detach": "measure", "aten::stack": "measure"}, 200, None),
+    ],
+    ids=["both", "of two functions", "one unknown", "hardly sampled"],
+)
+def test_the_function_that_calls_the_ops_around_the_time_is_named(
+    calls: dict[str, str], at_line: int, named: str | None
+) -> None:
+    found = judged(RULE, around(calls, at_line=at_line)).finding.location
+    assert (None if found is None else found.function) == named
+
+
 def sampled(
     at_line: int, *, loader: bool = False, gap: float = 90_000, text: str = "x = prepare(batch)"
 ) -> TraceBuilder:
