@@ -44,7 +44,8 @@ At most the pauses. torchtitan gains 1.5 % with 512 GPUs; nanochat had pauses of
 ## When it is wrong
 Inferred pauses are possible ones only: an operating system that gives the CPU to another process looks the same. Where
 `advisor collect` saw that the thread had no core for as long, the rule cannot tell, nor where ops, in which no collection
-runs, stood still about as often as Python between them. A pause in one of the recorded steps says nothing of how often it comes:
+runs, stood still about as often as Python between them, for 10 ms as pauses do, or for 2 ms. A pause in one of the recorded steps
+says nothing of how often it comes:
 where pauses take more of each recorded step than the steps of the run without the profiler (`advisor collect` times them) exceed
 their median in the mean, or than a whole one takes where pauses are in most steps, they come less often there; the finding says so,
 is low, and calls no more likely than there is room for. A program that makes circular garbage with tensors in it needs
@@ -121,6 +122,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield cannot_tell(
             f"{count(stalled.count, 'op')} took {duration(stalled.stalled_ns)} longer than in other steps, and no collection runs "
             "inside one: the thread may have had no core, which is silence too; record on a quiet machine"
+        )
+        return
+    stalls = facts.time.stalls
+    left = facts.steps.ratio((time - stalls.without_core).total_ns)
+    if not recorded and left < limits["min_ratio"]:
+        yield cannot_tell(
+            f"{count(stalls.ops.count, 'op')} took {duration(stalls.ops.stalled_ns)} longer than in other steps, by 2 ms or more "
+            "each, and no collection runs inside one: where that is as common the thread may have had no core, which is silence "
+            "too; record on a quiet machine"
         )
         return
     room = _room_ns(facts, time) if recorded else None

@@ -79,7 +79,25 @@ def doubtful(facts: Facts, limits: Limits, claimed: IntervalSet, time: IntervalS
         claimed: Time of other rules.
         time: What was counted.
     """
-    return _of_a_slow_core(facts, limits, claimed) or _of_a_shared_core(facts, limits, time)
+    return (
+        _of_a_cut_step(facts, limits, time)
+        or _of_a_slow_core(facts, limits, claimed)
+        or _of_a_shared_core(facts, limits, time)
+    )
+
+
+def _of_a_cut_step(facts: Facts, limits: Limits, time: IntervalSet) -> str | None:
+    """Where the only step is silent at its end, and little is left without that: no other step tells how long it is there."""
+    end = facts.steps.used["host_end_ns"].to_numpy()
+    if facts.steps.count != 1 or not facts.steps.marked:
+        return None
+    silent = time.touching(IntervalSet(end - 1, end))
+    if not silent or facts.steps.ratio((time - silent).total_ns) >= limits["min_ratio"]:
+        return None
+    return (
+        f"but of it {duration(silent.total_ns)} are the end of the only step, of which nothing is recorded: the recording may end "
+        "there, in the middle of the step. Record several steps"
+    )
 
 
 def _of_a_slow_core(facts: Facts, limits: Limits, claimed: IntervalSet) -> str | None:

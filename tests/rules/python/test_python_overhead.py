@@ -532,6 +532,29 @@ def test_where_a_profiler_is_told_that_a_step_ends_it_has_a_longer_way(gap: int,
     assert run(RULE, builder).state is state
 
 
+@pytest.mark.parametrize(
+    ("steps", "last_op", "state"),
+    [(1, False, State.CANNOT_TELL), (1, True, State.FIRED), (3, False, State.FIRED)],
+    ids=["may be cut", "goes on", "not alone"],
+)
+@pytest.mark.parametrize("device", [None, "cuda"])
+def test_the_silent_end_of_the_only_step_may_be_that_of_the_recording(
+    steps: int, last_op: bool, state: State, device: str | None
+) -> None:
+    builder = TraceBuilder(device, advisor={"python_loop": QUIET})
+    for number in range(steps):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for begin, dur in ((0, 60_000), *(((99_000, 1_000),) if last_op else ())):
+            if device is None:
+                builder.op("aten::linear", at + begin, dur)
+            else:
+                builder.launch(at + begin, kernel_start=at + begin + 5, kernel_dur=dur - 10)
+    result = run(RULE, builder)
+    assert result.state is state
+    assert ("the end of the only step" in (result.reason or "")) is (state is State.CANNOT_TELL)
+
+
 def looked_at(functions: list[tuple[str, int]], *, of_loop: str = "lightning.pytorch", line: int = 7) -> TraceBuilder:
     """Nine tenths of the step outside ops at one line, which steps end at; and what looks at usual steps showed above it."""
     builder = sampled(900, text="trainer.fit(model)")
