@@ -12,7 +12,8 @@ compilers compile again, the allocator keeps memory for the largest.
 From recorded shapes: `1 - sum(lengths) / (number * longest)` over the lists that `pad_sequence` gets in the training process, and
 over samples that are copied into rows of what an embedding looks up (`batch[row, : len(text)] = text`); and the largest input of an
 embedding in each step. Padding that a worker or a tokenizer made shows in no shape: `advisor collect` counts the zeros of
-`attention_mask` in the first four batches; without that only lengths are told.
+`attention_mask` in the first four batches, and which of them no text of its batch is long enough for; without that only lengths are
+told.
 
 ## Example
 Slow:
@@ -173,8 +174,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 def _masked(facts: Facts, ratio: float) -> Finding:
     beyond = facts.recording.collected.masked_beyond_ratio
     fixed = beyond is None or beyond >= _FIXED * ratio
+    told = f", {share(beyond)} in places that no text of its batch is long enough for" if beyond else ""
     return Finding(
-        why=f"{share(ratio)} of the places in the first batches are left out by their attention masks: padding, which most "
+        why=f"{share(ratio)} of the places in the first batches are left out by their attention masks{told}: padding, which most "
         "operators compute like data.",
         saving=_saving(facts, ratio, beyond or 0.0),
         fix=_for_texts(facts, fixed=fixed),
