@@ -64,6 +64,21 @@ PROGRAMS = (
         file="timm_augments", needs=("timm",), finds=(INPUT,), function="__getitem__",
         never_says=("dataloader_num_workers", "LightningDataModule"),
     ),
+    # Nothing of its loader is timm's but what begins its workers.
+    Program(
+        file="timm_create_loader", needs=("timm",), finds=(INPUT,), function="__getitem__", quick=True,
+        says=("timm.data.create_loader(",), never_says=(" loader = DataLoader(",),
+    ),
+    # The only line of the program's own in its steps is that which calls `fit`.
+    Program(
+        file="lightning_saves", needs=("lightning",), finds=(frozenset({"PY001"}),), never=INPUT, quick=True,
+        says=("every_n_train_steps",), never_says=("lightning_saves.py:",), options=("--evidence",),
+    ),
+    # A residual block adds what is the frame's own.
+    Program(
+        file="frame_by_frame", needs=("torch",), finds=(frozenset({"PY003"}),), never=INPUT, quick=True,
+        says=("clip.flatten(0, 1)",), options=("--evidence",), at=("PY003", "for t in range(clip.shape[1]):"),
+    ),
     Program(file="monai_transforms", needs=("monai",), finds=(INPUT,), says=("CacheDataset",)),
     Program(
         file="pyg_builds_graphs", needs=("torch_geometric",), finds=(INPUT,), function="get",

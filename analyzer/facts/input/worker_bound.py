@@ -68,9 +68,11 @@ def worker_bound(recording: RecordingFacts, device: DeviceFacts, steps: Steps, i
     on_host = device.main is None
     computing = load
     if known.process_cores is not None and known.core_wait_ratio is not None:
-        # What the device works on may cost the host nothing: then all that the process uses may be loading.
+        # What the device works on may cost the host nothing: then all that the process uses may be loading. Of a core that others
+        # have meanwhile, unseen by the system as on a virtual machine, what an empty loop misses is no sleep either.
         elsewhere = rest if on_host else 0.0
-        computing = min(load, max((known.process_cores + known.core_wait_ratio) * step - elsewhere, 0.0))
-    used = (known.process_cores or 0.0) + (known.worker_cpu_ratio or 0.0) * (known.num_workers or 0)
-    shared = None if known.cores is None or not on_host else max(rest + computing, used * step) / known.cores
+        used = known.process_cores + known.core_wait_ratio
+        computing = min(load, max(used / (known.core_steadiness or 1.0) * step - elsewhere, 0.0))
+    cores_used = (known.process_cores or 0.0) + (known.worker_cpu_ratio or 0.0) * (known.num_workers or 0)
+    shared = None if known.cores is None or not on_host else max(rest + computing, cores_used * step) / known.cores
     return WorkerBound(step, load, computing, rest, shared, known.cores)

@@ -42,6 +42,7 @@ class Collected(msgspec.Struct, frozen=True):
         python_slowness: How many times as long an empty loop took beside the recording as on a quiet machine, in the mean: more
             where the core is slow, and where other programs take it away.
         core_slowness: The same of the median round, which those hardly change in which another program had the core.
+        core_steadiness: The fastest round over the mean, 0..1: below 1 where others had the core, those of a virtual host included.
         process_cores: Cores that the training process uses in the mean, all its threads together, while no profiler is on.
         worker_cpu_ratio: Share of a core that a loader's worker uses, mean of the workers.
         worker_core_wait_ratio: Share of the time in which a worker could run and had no core, mean of the workers.
@@ -88,6 +89,7 @@ class Collected(msgspec.Struct, frozen=True):
     core_wait_ratio: float | None
     python_slowness: float | None
     core_slowness: float | None
+    core_steadiness: float | None
     process_cores: float | None
     worker_cpu_ratio: float | None
     worker_core_wait_ratio: float | None
@@ -181,6 +183,7 @@ def collected(meta: Meta) -> Collected:
         core_wait_ratio=_mean([top.get("core_wait_ratio")], _MOST_CORES),
         python_slowness=_slowness(_dict(top.get("python_loop")), "mean_ns"),
         core_slowness=_slowness(_dict(top.get("python_loop")), "median_ns"),
+        core_steadiness=_steadiness(_dict(top.get("python_loop"))),
         process_cores=_mean([counted.get("process_cpu_cores")], _MOST_CORES),
         worker_cpu_ratio=_mean(counted.get("worker_cpu_ratio"), _MOST_CORES),
         worker_core_wait_ratio=_mean(samples.get("worker_core_wait_ratio"), 1),
@@ -225,6 +228,11 @@ def _cores(top: dict[str, Any]) -> int | None:
 def _slowness(loop: dict[str, Any], of: str) -> float | None:
     turns, taken_ns = _int(loop.get("turns")), _int(loop.get(of))
     return taken_ns / turns / QUIET_TURN_NS if turns and taken_ns else None
+
+
+def _steadiness(loop: dict[str, Any]) -> float | None:
+    fastest_ns, mean_ns = _int(loop.get("fastest_ns")), _int(loop.get("mean_ns"))
+    return min(1.0, fastest_ns / mean_ns) if fastest_ns and mean_ns else None
 
 
 def _shares(parts: dict[str, Any]) -> dict[str, float]:

@@ -123,6 +123,15 @@ def test_waiting_for_storage_takes_no_core(
     assert any("compete with" in one for one in found.finding.caveats) != waits
 
 
+@pytest.mark.parametrize(("fastest_ns", "waits"), [(175_000, True), (100_000, False)])
+def test_a_core_that_an_empty_loop_misses_as_well_is_no_waiting(fastest_ns: int, waits: bool) -> None:
+    """The process uses half a core, and waits for none as far as the system tells; others of a virtual host may have had it."""
+    loop = {"turns": 10_000, "rounds": 20, "fastest_ns": fastest_ns, "median_ns": 175_000, "mean_ns": 175_000}
+    known = {"samples": {"process_cpu_cores": 0.5, "seconds": 2.0}, "core_wait_ratio": 0.0, "python_loop": loop}
+    found = judged(RULE, world(device=None, load=80_000, cores=2, advisor=known))
+    assert any("mostly waiting" in item.note for item in found.finding.fix) is waits
+
+
 @pytest.mark.parametrize(("seconds", "expected"), [(0.5, 80_000_000), (0.05, 20_000_000), (None, 80_000_000)])
 def test_cpu_time_of_a_few_ticks_does_not_tell_that_it_waits(seconds: float | None, expected: int) -> None:
     known = {"samples": {"process_cpu_cores": 0.0, "seconds": seconds}, "core_wait_ratio": 0.0}
