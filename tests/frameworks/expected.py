@@ -77,7 +77,7 @@ PROGRAMS = (
     # A residual block adds what is the frame's own.
     Program(
         file="frame_by_frame", needs=("torch",), finds=(frozenset({"PY003"}),), never=INPUT, quick=True,
-        says=("clip.flatten(0, 1)",), options=("--evidence",), at=("PY003", "for t in range(clip.shape[1]):"),
+        says=("clip.flatten(0, 1)",), options=("--evidence",),
     ),
     Program(file="monai_transforms", needs=("monai",), finds=(INPUT,), says=("CacheDataset",)),
     Program(
