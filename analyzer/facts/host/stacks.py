@@ -147,12 +147,12 @@ class Stacks:
             words: What the lines of the loop may say.
             unit: Names of the ops of one turn.
         """
-        function = self.caller(unit, mostly=False) or self.commonest(threads, runs.start_ns, main, until_ns=runs.end_ns)
+        taken, alone = runs.total_ns / self._recorded_ns, self.caller(unit, mostly=False)
+        commonest = self.commonest(threads, runs.start_ns, main, until_ns=runs.end_ns)
+        function = commonest if alone is None else self._sampled(alone, taken)
         if function is None or self._names_running_lines:
             return function
-        taken = runs.total_ns / self._recorded_ns
-        lines = training_lines(self._trace.meta)
-        first = lines.loop(function.file, function.function, function.begins, taken, words)
+        first = training_lines(self._trace.meta).loop(function.file, function.function, function.begins, taken, words)
         return function if first is None else CodeLine(function.file, first, function.function, function.begins)
 
     def caller(self, ops: tuple[str, ...], *, mostly: bool) -> CodeLine | None:
@@ -164,8 +164,8 @@ class Stacks:
         """
         meta, recorded = self._trace.meta, len(self._trace.python) or distinct_texts(self._trace.ops["stack"])
         frames = {places(meta).get(op, "") for op in ops} if mostly else callers(meta, ops)
-        mine = [line for line in map(parse_frame, frames) if line is not None]
-        return mine[0].beginning() if len(frames) == len(mine) == 1 and not recorded else None
+        line = parse_frame(next(iter(frames))) if len(frames) == 1 and not recorded else None
+        return None if line is None else line.beginning()
 
     @cached_property
     def _recorded_ns(self) -> int:
