@@ -285,7 +285,7 @@ def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advic
     late = after_reads.one_step_late(facts, time)
     # What writes prepares no data: a loader's workers have no part in it.
     less = seldom.less_often(facts, time)
-    moving = less if _writes(facts, time, line) else (*less, *elsewhere(facts))
+    moving = less if sampled.writing(facts, time, line) else (*less, *elsewhere(facts))
     if moved is not None:
         return (*called.remedy(facts, time), moved, *(() if in_update(facts, time) else (*late, *moving)))
     if not acts_on_values(facts, time):
@@ -301,11 +301,6 @@ def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advic
         if often
         else (look(facts), *late, *(one for one in moving if one != others), others)
     )
-
-
-def _writes(facts: Facts, time: IntervalSet, line: SampledLine | None) -> bool:
-    """Whether most of the time is writing: by the calls that stacks name, or by the sampled line."""
-    return 2 * (facts.host.output.spans & time).total_ns > time.total_ns or (line is not None and sampled.writes(line))
 
 
 RULE = Rule(META, check, __doc__)

@@ -74,6 +74,11 @@ def writes(line: SampledLine) -> bool:
     return _WRITES.search(line.text or "") is not None or saves(line)
 
 
+def writing(facts: Facts, time: IntervalSet, line: SampledLine | None) -> bool:
+    """Whether most of a time is writing: by the calls that stacks name, or by the sampled line."""
+    return 2 * (facts.host.output.spans & time).total_ns > time.total_ns or (line is not None and writes(line))
+
+
 def saves(line: SampledLine) -> bool:
     """Whether the line writes the state of a model to a file."""
     return _SAVES.search(line.text or "") is not None
