@@ -9,8 +9,8 @@ _MI100 = "AMD ROCm documentation, MI100 microarchitecture, docs/conceptual/gpu-a
 _MI210 = "AMD Instinct MI210 data sheet, table copied in a public repository, https://github.com/bytedance/ByteMLPerf"
 _MI355X = "AMD Instinct MI355X GPU data sheet LE-92703-00, figures copied in two public repositories"
 _MI300A = (
-    "AMD ROCm documentation, docs/conceptual/gpu-arch/gpu-arch-info.rst (compute units), and AMD Instinct MI300A data sheet, figures "
-    "copied in two public repositories"
+    "AMD ROCm documentation, docs/conceptual/gpu-arch/gpu-arch-info.rst (compute units), and AMD Instinct MI300A data sheet, "
+    "figures copied in two public repositories"
 )
 _T, _G = 1e12, 1e9
 
@@ -35,7 +35,7 @@ AMD = (
         "Compute Units 104 CU, Peak FP64/FP32 Matrix 45.3 TF, Peak FP16/BF16 181.0 TF, Memory Bandwidth up to 1.6 TB/sec",
         target="gfx90a",
     ),
-    # The copies state no other format. Of gfx942, too, and no candidate for a device without a name, which is taken for the fastest.
+    # The copies state no other format. Of gfx942, too, but no candidate for a device without a name: that is taken for the fastest.
     Peak(
         r"AMD Instinct MI300A", (9, 4), 228, (120, 128.1),
         {"fp16": 980.6 * _T, "bf16": 980.6 * _T}, 5.3e12, _MI300A,

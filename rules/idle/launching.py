@@ -21,7 +21,7 @@ def at_work(facts: Facts, ops: Sequence[OwningOp]) -> str:
 def _calls(facts: Facts, op: OwningOp) -> str:
     """How often an op is called, and how long a call takes."""
     others = f", the first of {op.calls + op.others:,}" if op.building else ""
-    launch = f", most of it in `{op.launched_by}` itself" if op.launched_by else ""
+    launch = f", most of it in `{op.launched_by}` itself" if op.launched_by not in (None, op.name) else ""
     return f"{_how_often(facts, op)} of {duration(op.each_ns)}{others}{launch}"
 
 

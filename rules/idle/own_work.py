@@ -171,10 +171,10 @@ def _launched(op: OwningOp) -> Advice:
         else "The first launch of a kernel loads it (`CUDA_MODULE_LOADING=EAGER` loads all when the program starts); a lock of "
         "the driver that another thread holds, as one that pins or frees memory, looks the same."
     )
+    inside = "" if op.launched_by == op.name else f", most of it inside `{op.launched_by}`"
     return Advice(
         "text",
-        f"Each call of `{op.name}` keeps the host for {duration(op.each_ns)}, most of it inside `{op.launched_by}`: the driver's "
-        "work, none of the program's.",
+        f"Each call of `{op.name}` keeps the host for {duration(op.each_ns)}{inside}: the driver's work, none of the program's.",
         why,
     )
 

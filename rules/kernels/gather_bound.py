@@ -8,8 +8,8 @@ Such kernels read memory in small pieces at scattered addresses: they use a frac
 arithmetic. Writing to the same place from several threads has to be put in order, too.
 
 ## How it is measured
-`|gather, scatter, index, embedding and sort kernels| / |device busy|`, by kernel name. The gradient of `x[index]` is the kernels of
-those ops that launch an `indexing_backward_kernel`, with the sort before it.
+`|gather, scatter, index, embedding, sort and running-sum kernels| / |device busy|`, by kernel name. The gradient of `x[index]`
+is the kernels of those ops that launch an `indexing_backward_kernel`, with the sort before it.
 
 ## Example
 Slow:
@@ -31,7 +31,7 @@ output = tables(all_indices, all_offsets)
 1. Many embedding tables: one fused lookup (fbgemm, torchrec), which also updates rows in the backward pass.
 2. Sort the indices first, or count with `bincount` and `segment_reduce`, so that neighbours are read together.
 3. Sampling of tokens and other sorts: the top k first, one sort for all uses. Where `topk` itself takes the time: of parts of a
-   long row first, then of what they give.
+   long row first, then of what they give. Where the running sum does, as in a sampler by probability: sum up the top k alone.
 4. The gradient of `x[index]` (`indexing_backward_kernel`): `index_select` or `embedding`, whose gradients add up rows at once.
 5. `index_select` by the program itself, as for the cache of a beam search: rows that are equal need no new order.
 6. `torch.use_deterministic_algorithms(True)` replaces fast scatters by sorts: switch it off where it is not needed.
@@ -49,6 +49,7 @@ from fewer rows or narrower ones.
 
 ## References
 - XProf: bound by data shuffles from 30 %
+- https://github.com/vllm-project/vllm/pull/48913 (a whole sort for each token replaced by the top 1024)
 """
 
 from __future__ import annotations
@@ -80,6 +81,8 @@ META = RuleMeta(
     references=("https://github.com/openxla/xprof", "https://github.com/pytorch/pytorch/issues/41162"),
 )
 
+# Who samples from a distribution sorts it and sums it up.
+_FAMILIES = ("gather", "scan")
 # What adds up the rows in the gradient of advanced indexing (aten/src/ATen/native/cuda/Indexing.cu).
 _INDEX_GRADIENT = "indexing_backward_kernel"
 # Kernels of fbgemm's fused embedding lookups: then the first advice has been taken.
@@ -89,7 +92,7 @@ _FUSED = "split_embedding|batched_embedding|tbe_"
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when gathers, scatters and sorts own `min_busy_ratio` of the busy time."""
     kernels = facts.kernels.named
-    rows = kernels.is_family("gather")
+    rows = kernels.is_family(*_FAMILIES)
     if not rows.any():
         yield not_applicable("no gather, scatter, index or sort kernel in the used steps")
         return
@@ -100,11 +103,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     if ratio < limits["min_busy_ratio"]:
         yield clear(
-            f"gathers, scatters and sorts are {share(ratio)} of the busy time, below {share(limits['min_busy_ratio'])}"
+            f"gathers, scatters, sorts and running sums are {share(ratio)} of the busy time, below "
+            f"{share(limits['min_busy_ratio'])}"
         )
         return
     yield Finding(
-        why=f"{share(ratio)} of the device's busy time gathers, scatters, indexes or sorts.",
+        why=f"{share(ratio)} of the device's busy time gathers, scatters, indexes{_and_sums(facts)}.",
         saving=Saving(basis="not measured: it depends on how the rows lie in memory"),
         fix=_fix(facts),
         verify="Record again: these kernels' time per sample should fall.",
@@ -115,6 +119,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         if facts.model.infers and _of_program(facts)
         else ("Recommendation and graph models are like this by nature.",),
     )
+
+
+def _and_sums(facts: Facts) -> str:
+    """The last of what these kernels do, with how much of the time are running sums where some are."""
+    kernels = facts.kernels.named
+    sums = kernels.busy_ratio(kernels.is_family("scan"))
+    return f", sorts or makes running sums ({share(sums)})" if sums else " or sorts"
 
 
 def _of_gradient(facts: Facts, rows: BoolArray) -> Finding:
@@ -184,9 +195,21 @@ _TOPK_IN_PARTS = Advice(
 )
 
 
+# aten/src/ATen/native/cuda/ScanUtils.cuh; CUB's and rocPRIM's of a whole tensor.
+_SUMS = Pattern(r"tensor_kernel_scan|DeviceScan|lookback_scan")
+_SUMMED_LATER = Advice(
+    "python",
+    "best, index = logits.topk(1024, dim=-1)          # sorted; most of the probability in most texts\n"
+    "logarithm = torch.logsumexp(logits, dim=-1, keepdim=True)\n"
+    "kept = (best - logarithm).exp().cumsum(dim=-1)    # exact as far as the sum reaches the limit within these",
+    "Where it is a sampler's, over a whole vocabulary: sum up the best alone, and fall back where they do not reach the limit. "
+    "Elsewhere: sums along a dimension that is not the last, or of few long rows, leave most of the device empty.",
+)
+
+
 def _longest_is(facts: Facts, pattern: Pattern[str]) -> bool:
     """Whether the name of the longest of these kernels matches."""
-    longest = facts.kernels.named.longest(facts.kernels.named.is_family("gather"), 1)
+    longest = facts.kernels.named.longest(facts.kernels.named.is_family(*_FAMILIES), 1)
     return any(pattern.search(name) for name, _, _ in longest)
 
 
@@ -212,6 +235,8 @@ def _of_program(facts: Facts) -> bool:
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     # Taking the top k is no remedy for `topk`.
+    if _longest_is(facts, _SUMS):
+        return (_SUMMED_LATER, *_OF_ANY)
     if _longest_is(facts, _TOPK):
         return (_TOPK_IN_PARTS, _OF_ANY[1])
     if _of_program(facts):

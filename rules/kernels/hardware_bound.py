@@ -54,6 +54,7 @@ says it of most of the matrix work, or no kernel's name says what it computes, t
 - `min_matrix_ratio`: share of computing in matrix work.
 - `min_short_ratio`: share of matrix work on tensor cores in 16 bits or fewer.
 - `max_unfused_ratio`: share of the busy time in runs of pointwise kernels that no compiler fused, up to which they do not matter.
+- `max_cast_ratio`: share of the busy time in conversions between formats, up to which they do not matter.
 
 ## References
 - https://docs.nvidia.com/deeplearning/performance/dl-performance-gpu-background/
@@ -100,6 +101,7 @@ META = RuleMeta(
         Threshold("min_matrix_ratio", 0.5, "ratio", "else kernels between the matrix work are worth fusing first"),
         Threshold("min_short_ratio", 0.8, "ratio", "else mixed precision is left to try (PR001)"),
         Threshold("max_unfused_ratio", 0.2, "ratio", "from there on a compiler is left to try (GR001)"),
+        Threshold("max_cast_ratio", 0.05, "ratio", "from there on conversions are left to take away (PR004)"),
     ),
     suppressed_by=("PG002",),
     references=("https://docs.nvidia.com/deeplearning/performance/dl-performance-gpu-background/",),
@@ -204,6 +206,9 @@ def _left_to_software(facts: Facts, limits: Limits, measured: _Measured) -> Outc
         return clear(
             f"the device computes for {measured.words}, but unfused pointwise kernels take {share(unfused)} of it"
         )
+    casts = facts.kernels.named.busy_ratio(facts.kernels.casts.rows)
+    if casts >= limits["max_cast_ratio"]:
+        return clear(f"the device computes for {measured.words}, but conversions between formats take {share(casts)}")
     resort = facts.kernels.named.time_ns(facts.kernels.named.last_resort) / measured.computing_ns
     if resort >= _WORTH_NAMING:
         return clear(

@@ -12,7 +12,8 @@ that.
 ## How it is measured
 `|sync owned by synchronize calls outside any op| / |used steps|`: the part of the cause `sync` inside these calls and after them
 until the next kernel while the host catches up; per call never more than the call lasted. Calls below an op belong to that op:
-those directly inside one that is not torch's own are told by themselves, with the same thresholds. Synchronisations of the whole
+those directly inside one that is not torch's own are told by themselves, with the same thresholds, and those inside a collective's
+call, or next behind a barrier's, by its name. Synchronisations of the whole
 device after the last launch of the trace are the profiler's own. Unit: nanoseconds, shown as a share of the step.
 
 ## Example
@@ -39,7 +40,8 @@ timings.append((start, end))
 1. Delete the call. Where results were copied to the host before it, wait for that copy alone and later; inside the step of an
    optimizer look for a version without.
 2. Inside an extension's op: a version without the wait, or its makers.
-3. To time work, record `torch.cuda.Event(enable_timing=True)` and read the events after the loop.
+3. Where the host waits for a barrier (`c10d::barrier`): take it out of the steps; nothing else needs it there.
+4. To time work, record `torch.cuda.Event(enable_timing=True)` and read the events after the loop.
 
 ## Expected gain
 At most the idle time of the device from a call until the next call that waits for another reason, and never more than the call
@@ -145,6 +147,8 @@ def _of_program(facts: Facts, limits: Limits) -> Finding | Outcome:
             f"synchronize calls own {share(ratio)} of the step, below {share(limits['min_ratio'])}{beside_work(facts, 'explicit')}"
         )
     name = calls.costliest_call
+    if calls.collective is not None:
+        return _of_collective(facts, calls, name, calls.collective)
     inside = _inside_update(facts, calls)
     return finding(
         facts,
@@ -157,6 +161,34 @@ def _of_program(facts: Facts, limits: Limits) -> Finding | Outcome:
         if facts.host.stacks.known
         else ("Without stacks the caller is unknown: it may be a library. Record with `with_stack=True`.",),
     )
+
+
+def _of_collective(facts: Facts, calls: WaitingCalls, name: str, collective: str) -> Finding:
+    """What is told of waits that a collective's call asks for: the program calls that, and no `synchronize()`."""
+    barrier = "barrier" in collective
+    return finding(
+        facts,
+        calls,
+        "explicit",
+        f"`{name}`, by which the host waits for `{collective}`",
+        (_BARRIER if barrier else _ON_HOST,),
+        f"Record again: no `{collective}` inside the steps."
+        if barrier
+        else "Record again: no wait inside these calls.",
+    )
+
+
+_BARRIER = Advice(
+    "diff",
+    "-torch.distributed.barrier()",
+    "It makes the host wait for this device and for the slowest rank. Collectives keep their order without it; it is needed where "
+    "ranks share something else, as a file that one of them writes.",
+)
+_ON_HOST = Advice(
+    "text",
+    "NCCL's collectives return at once, and the stream waits for them, not the host. Where this one holds the host: send tensors "
+    "of the device by NCCL and not by gloo, leave TORCH_NCCL_BLOCKING_WAIT unset, and keep sizes of what is exchanged off the host.",
+)
 
 
 def _fix(facts: Facts, name: str, *, brings: bool, of_update: bool) -> tuple[Advice, ...]:

@@ -29,6 +29,14 @@ _IN_PASSES = (
     " Batches come from pinned memory; this goes between kernels of each pass, in the same size each time: a tensor that the model "
     "keeps on the host, or makes there; no batch."
 )
+# As large as 1,300 images of 224 x 224 in single precision.
+_LARGE_BYTES = 768 << 20
+_BLOCKS = " Most of it are blocks of 768 MiB and more, as few batches are: weights, states or a table kept on the host may be."
+_BLOCKS_KEPT = Advice(
+    "text",
+    "Where these blocks are no batches, keep on the device what each step needs, or send the next block beside this one's kernels; "
+    "what is needed seldom may stay on the host.",
+)
 _ADAPTERS = " Most of it are weights of low-rank adapters, which are loaded where they are asked for; no batch."
 _ACTIVATIONS = (
     " The backward pass asks for it, and as much was copied to the host before, in tensors of the same sizes: activations that are "
@@ -72,7 +80,15 @@ def what_is_sent(facts: Facts) -> str:
     if comes_back(facts):
         return " Most of it comes back from the host, which computes on what was copied there just before; no loader's batch."
     computed = facts.transfer.computed_on_host
-    return f" Most of it is computed on the host just before, by `{computed}`; no loader's batch." if computed else ""
+    if computed:
+        return f" Most of it is computed on the host just before, by `{computed}`; no loader's batch."
+    return _BLOCKS if in_large_blocks(facts) else ""
+
+
+def in_large_blocks(facts: Facts) -> bool:
+    """Whether most of what is sent are blocks larger than batches are, of which nothing else tells what they are."""
+    sent = facts.transfer.copies.to_device
+    return not facts.transfer.of_weights and 2 * sent.of_size(_LARGE_BYTES).bytes > sent.bytes > 0
 
 
 def _computed_there(name: str) -> tuple[Advice, ...]:
@@ -99,6 +115,8 @@ def pin_memory(facts: Facts) -> tuple[Advice, ...]:
         return (COMPUTED_ON_DEVICE,)
     if facts.transfer.computed_on_host is not None:
         return _computed_there(facts.transfer.computed_on_host)
+    if in_large_blocks(facts):
+        return (_BLOCKS_KEPT, *_pinned_by_loader(facts)[:1])
     if not _without_loader(facts):
         return _pinned_by_loader(facts)
     return by_purpose(
@@ -179,7 +197,8 @@ def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
         return keep_on_device(facts)
     if facts.transfer.computed_on_host is not None:
         return _computed_there(facts.transfer.computed_on_host)
-    bytes_first = () if _looks_rows_up(facts) else (fewer_bytes(),)
+    blocks = in_large_blocks(facts)
+    bytes_first = (_BLOCKS_KEPT,) if blocks else () if _looks_rows_up(facts) else (fewer_bytes(),)
     if own_stream:
         return (
             Advice(

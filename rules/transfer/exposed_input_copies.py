@@ -72,7 +72,7 @@ from analyzer.finding import Bar, Bars, Finding, Outcome, Saving, clear, not_app
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share, size
-from rules.transfer.advice import prefetch, what_is_sent
+from rules.transfer.advice import in_large_blocks, prefetch, what_is_sent
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -142,7 +142,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 ),
             ),
         ),
-        title="Copies to the device delay the kernels" if weights else None,
+        title="Copies to the device delay the kernels" if weights or in_large_blocks(facts) else None,
     )
 
 

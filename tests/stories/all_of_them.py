@@ -36,6 +36,7 @@ from stories import (
     of_other_software,
     of_other_uses,
     of_pipelines,
+    of_public_recordings,
     of_quantised,
     of_recordings,
     of_reported_hosts,
@@ -95,6 +96,7 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "reported: kernels, launches": of_reported_kernels.STORIES,
     "documented causes: hosts": of_documented_hosts.STORIES,
     "documented causes: kernels, copies, ranks": of_documented_kernels.STORIES,
+    "recordings of others": of_public_recordings.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 

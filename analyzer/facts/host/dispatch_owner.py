@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
+import pandas as pd
 
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.ops import OpTree
@@ -36,7 +37,7 @@ class OwningOp(msgspec.Struct, frozen=True):
     """One op in which a good part of some idle time lies.
 
     Args:
-        name: Of the op.
+        name: Of the op, or of a launch that no op makes.
         time_ns: How much of the idle time lies in its calls, outside the ops that they call.
         part: The same as a share of the idle time, 0..1.
         calls: In how many calls it lies.
@@ -142,11 +143,13 @@ class _LaunchCalls(msgspec.Struct, frozen=True):
     """Calls that launch kernels or graphs, with the op that makes them and how long the device idles inside.
 
     Args:
+        calls: Their rows of `trace.runtime`.
         op: The innermost op around each, a row of the ops, -1 without one; int64, shape (calls,).
         idle_ns: Idle time inside each; int64, shape (calls,).
         name: Of the runtime's call; object, shape (calls,).
     """
 
+    calls: pd.DataFrame
     op: Int64Array
     idle_ns: Int64Array
     name: np.ndarray[tuple[int], np.dtype[np.object_]]
@@ -163,6 +166,26 @@ class _LaunchCalls(msgspec.Struct, frozen=True):
             return None
         return str(self.name[own][int(np.argmax(self.idle_ns[own]))])
 
+    def outside_ops(self, idle: IntervalSet) -> list[OwningOp]:
+        """Those that no op makes, as a graph that the program replays by itself, where they last too long to be dispatch."""
+        found = []
+        for name in np.unique(self.name[self.op < 0].astype(str)).tolist():
+            mine = (self.op < 0) & (self.name == name)
+            spans, time_ns = IntervalSet.of_rows(chosen(self.calls, mine)), int(self.idle_ns[mine].sum())
+            one = OwningOp(
+                name=name,
+                time_ns=time_ns,
+                part=min(time_ns / idle.total_ns, 1.0),
+                calls=int(mine.sum()),
+                launches=int(mine.sum()),
+                spans=spans,
+                own_ns=int(self.calls["dur_ns"].to_numpy()[mine].sum()),
+                launched_by=name,
+            )
+            if one.works and time_ns >= _GOOD_PART * idle.total_ns:
+                found.append(one)
+        return found
+
 
 def _launch_calls(trace: Trace, op_tree: OpTree, idle: IntervalSet) -> _LaunchCalls:
     """The calls that launch, in which the device idles: few of all, however many launches there are."""
@@ -170,7 +193,7 @@ def _launch_calls(trace: Trace, op_tree: OpTree, idle: IntervalSet) -> _LaunchCa
     inside = idle.overlap_with(calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy())
     calls = chosen(calls, inside > 0)
     op = op_tree.enclosing(calls["thread"].to_numpy(), calls["start_ns"].to_numpy())
-    return _LaunchCalls(op, inside[inside > 0], calls["name"].to_numpy(dtype=object))
+    return _LaunchCalls(calls, op, inside[inside > 0], calls["name"].to_numpy(dtype=object))
 
 
 def _largest(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: IntervalSet) -> list[OwningOp]:
@@ -209,4 +232,5 @@ def _largest(trace: Trace, device: DeviceFacts, op_tree: OpTree, idle: IntervalS
         )
 
     largest = np.argsort(-totals, kind="stable")[:_MOST_OPS].tolist()
-    return [owner(code) for code in largest if totals[code] >= max(_GOOD_PART * idle.total_ns, 1)]
+    found = [owner(code) for code in largest if totals[code] >= max(_GOOD_PART * idle.total_ns, 1)]
+    return sorted(found + calls_of.outside_ops(idle), key=lambda one: -one.time_ns)[:_MOST_OPS]

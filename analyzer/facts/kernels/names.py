@@ -27,9 +27,9 @@ class KernelName(msgspec.Struct, frozen=True):
 
     Args:
         family: gemm, gemv (one vector: memory decides, not tensor cores), conv, attention, layout (transposes around
-            convolutions), elementwise, copy, cat, reduce, softmax, norm, gather (index, embedding, sort), scan (running sums, as of
-            `cumsum`), multi_tensor (foreach and fused optimizers), dequantize (packed weights written out before a product), quantize (activations scaled to
-            fewer bits before one), adapter (low-rank adapters), fft, triton, collective or other.
+            convolutions), elementwise, copy, cat, reduce, softmax, norm, gather (index, embedding, sort), scan (running sums),
+            multi_tensor (foreach and fused optimizers), dequantize (packed weights written out before a product), quantize
+            (activations scaled to fewer bits before one), adapter (low-rank adapters), fft, triton, collective or other.
         number_format: fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8, complex or None; of the inputs, where they differ from
             the result.
         tensor_core: Whether tensor or matrix cores do the work; None where the name does not say.

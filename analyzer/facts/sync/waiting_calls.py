@@ -60,6 +60,13 @@ class WaitingCalls(msgspec.Struct, frozen=True):
         return found if found and 2 * blocked.max() > blocked.sum() else None
 
     @property
+    def collective(self) -> str | None:
+        """The collective whose call the host waits for over half of the time it is blocked; None without one."""
+        blocked = self.frame.groupby("collective", observed=True)["dur_ns"].sum()
+        found = str(blocked.idxmax())
+        return found if found and 2 * blocked.max() > blocked.sum() else None
+
+    @property
     def copied(self) -> bool:
         """Whether most of the waits are plain copies, as `.to("cpu")` makes one, and no reads of a single value (`aten::item`)."""
         waits = self.frame.groupby("unit")["op"].first()

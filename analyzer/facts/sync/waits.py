@@ -23,6 +23,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.tree import HostTree
 from analyzer.facts.steps.find import WHOLE_TRACE, Steps
 from analyzer.facts.sync.apart import WorkApart, work_apart
+from analyzer.facts.sync.in_collectives import collective_of
 from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.amounts import after_amount
@@ -66,8 +67,8 @@ class Waits(msgspec.Struct, frozen=True):
 
     Args:
         calls: One row per call: name, reason, unit (equal for calls of one op), op (the op that waits, empty for a call of the
-            program itself), asker (the outermost op that is more than a copy, empty without one), thread, start_ns, end_ns,
-            dur_ns, device_ns, copy_start_ns, copy_end_ns (of the copy it waits for, 0 without one), size_bytes (Int64), pinned
+            program itself), asker (the outermost op that is more than a copy, empty without one), collective (the call of one
+            that it belongs to, empty without one), thread, start_ns, end_ns, dur_ns, device_ns, copy_start_ns, copy_end_ns (of the copy it waits for, 0 without one), size_bytes (Int64), pinned
             (bool), of_all (bool: of all of the device's work), idle_ns (what it owns), step.
             `reason` is loader, anomaly, shape, scaler, scalar, copy_out, async_copy, copy_in, profiler, explicit, extension (in
             an op of one) or internal.
@@ -187,6 +188,7 @@ def _described(
             "unit": np.where(op >= 0, op, -1 - np.arange(len(rows))),
             "op": np.array(names, dtype=object)[pick_row(codes_of(tree.frame["name"]), op)],
             "asker": np.array(names, dtype=object)[pick_row(codes_of(tree.frame["name"]), asker)],
+            "collective": collective_of(trace, calls.iloc[blocking]),
             **{
                 name: calls[name].to_numpy()[blocking]
                 for name in ("thread", "start_ns", "end_ns", "dur_ns", "device_ns")

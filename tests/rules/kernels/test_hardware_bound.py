@@ -198,3 +198,18 @@ def test_what_multiplies_in_8_bits_is_not_told_to() -> None:
     assert "100 % in 8" in eight.why
     assert not any("FP8" in fix.code for fix in eight.fix)
     assert any("FP8" in fix.code for fix in judged(RULE, world()).finding.fix)
+
+
+TO_16 = "void at::native::vectorized_elementwise_kernel<4, at::native::bfloat16_copy_kernel_cuda(p)::{lambda(float)#1}>(int)"
+
+
+@pytest.mark.parametrize(("casts", "state"), [(4_000.0, State.FIRED), (6_000.0, State.CLEAR)])
+def test_the_hardware_is_no_limit_while_conversions_are_left(casts: float, state: State) -> None:
+    """From where PR004 tells them."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.launch(at, kernel_start=at + 20, kernel_dur=97_000 - casts, name=TENSOR, op="aten::mm")
+        builder.launch(at + 10, kernel_start=at + 97_020 - casts, kernel_dur=casts, name=TO_16, op="aten::_to_copy")
+    assert run(RULE, builder).state is state
