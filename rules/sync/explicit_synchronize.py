@@ -187,7 +187,7 @@ _BARRIER = Advice(
 _ON_HOST = Advice(
     "text",
     "NCCL's collectives return at once, and the stream waits for them, not the host. Where this one holds the host: send tensors "
-    "of the device by NCCL and not by gloo, leave TORCH_NCCL_BLOCKING_WAIT unset, and keep sizes of what is exchanged off the host.",
+    "of the device by NCCL and not by gloo, leave TORCH_NCCL_BLOCKING_WAIT unset, and keep sizes of what is sent off the host.",
 )
 
 

@@ -68,8 +68,9 @@ class Waits(msgspec.Struct, frozen=True):
     Args:
         calls: One row per call: name, reason, unit (equal for calls of one op), op (the op that waits, empty for a call of the
             program itself), asker (the outermost op that is more than a copy, empty without one), collective (the call of one
-            that it belongs to, empty without one), thread, start_ns, end_ns, dur_ns, device_ns, copy_start_ns, copy_end_ns (of the copy it waits for, 0 without one), size_bytes (Int64), pinned
-            (bool), of_all (bool: of all of the device's work), idle_ns (what it owns), step.
+            that it belongs to, empty without one), thread, start_ns, end_ns, dur_ns, device_ns, copy_start_ns, copy_end_ns (of
+            the copy it waits for, 0 without one), size_bytes (Int64), pinned (bool), of_all (bool: of all of the device's work),
+            idle_ns (what it owns), step.
             `reason` is loader, anomaly, shape, scaler, scalar, copy_out, async_copy, copy_in, profiler, explicit, extension (in
             an op of one) or internal.
         sync: What the cause `sync` owns.
