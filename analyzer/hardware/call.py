@@ -31,11 +31,13 @@ class Work(msgspec.Struct, frozen=True):
             addition, the upper bound where a mask leaves some out; 0 for ops without products.
         bytes: Inputs read once and outputs written once; None where their types are not recorded.
         masked: Those of `flops` that a recorded causal mask leaves out.
+        dilation: How far apart the places lie that a convolution reads for one result.
     """
 
     flops: int
     bytes: int | None
     masked: int = 0
+    dilation: int = 1
 
     @property
     def needed(self) -> int:

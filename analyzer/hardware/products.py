@@ -118,7 +118,7 @@ def _convolution(call: Call) -> Work:
         result = (data[0], weight[1] * groups, *sizes)
     else:
         result = (data[0], weight[0], *_output_sizes(data, weight, stride, padding, dilation))
-    return _forward_work(call, data, weight, result, transposed=transposed)
+    return _forward_work(call, data, weight, result, transposed=transposed, dilation=dilation)
 
 
 def _library_convolution(padding: int, stride: int, dilation: int | None) -> Formula:
@@ -131,7 +131,7 @@ def _library_convolution(padding: int, stride: int, dilation: int | None) -> For
         strides, paddings = call.integers(stride, space), call.integers(padding, space)
         dilations = call.integers(dilation, space) if dilation is not None else (1,) * space
         result = (data[0], weight[0], *_output_sizes(data, weight, strides, paddings, dilations))
-        return _forward_work(call, data, weight, result, transposed=False)
+        return _forward_work(call, data, weight, result, transposed=False, dilation=dilations)
 
     return formula
 
@@ -152,9 +152,9 @@ def _sizes(found: Iterable[int]) -> list[int]:
     return sizes
 
 
-def _forward_work(call: Call, data: Shape, weight: Shape, result: Shape, *, transposed: bool) -> Work:
+def _forward_work(call: Call, data: Shape, weight: Shape, result: Shape, *, transposed: bool, dilation: Shape) -> Work:
     moved = total(call.size_bytes(0), call.size_bytes(1), call.size_bytes(2), filled(call, result, 0))
-    return Work(_one_convolution(data, weight, result, transposed=transposed), moved)
+    return Work(_one_convolution(data, weight, result, transposed=transposed), moved, dilation=max(dilation))
 
 
 def _convolution_backward(transposing: int, mask: int) -> Formula:

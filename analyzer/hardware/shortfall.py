@@ -156,6 +156,8 @@ def _convolution(call: Call, operator: Operator, multiprocessors: int | None, *,
     odd = [size for size in weight[:2] if size % _WIDTH]
     if odd and first_type(operator.input_types) in _SHORT_TYPES:
         return [f"misaligned: {_listed(odd)} channels, not a multiple of {_WIDTH}"]
+    if isinstance(operator.work, Work) and operator.work.dilation > 1 and max(weight[2:]) > 1:
+        return [f"a dilation of {operator.work.dilation}: the places that it reads for one result lie apart"]
     # As a product: the places of the result by its channels.
     places = math.prod(call.tensor(0)) // weight[0] if backward else _places(operator, weight)
     return _tiling(1, places, weight[0], multiprocessors)

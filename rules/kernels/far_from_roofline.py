@@ -3,7 +3,7 @@
 ## What it finds
 Matrix products, convolutions and attention that take more than two and a half times as long as their operations and bytes need at
 the device's peaks, with the reason where their shapes tell it: misaligned or skinny operands, too few tiles for the device, a last
-round of tiles that is partly empty, a head dimension that is padded, one channel in each group.
+round of tiles that is partly empty, a head dimension that is padded, one channel in each group, a dilation.
 
 ## Why it costs time
 The units that multiply wait, for memory or for one another, or multiply padding. Such a kernel looks as busy as a good one.
@@ -226,6 +226,8 @@ _FIXES = {
     "partly empty": "Change the batch or a hidden size so that tiles of 128 x 128 fill whole rounds of the multiprocessors.",
     "head dimension": "Choose a head dimension of 64 or 128: fewer, wider heads cost the same.",
     "each group": "Depthwise convolutions are limited by memory: keep `channels_last`, or trade them for grouped ones.",
+    "dilation": "Few kernels are made for it. A dilation of n is an ordinary convolution of each n-th place: take the image "
+    "apart into n x n smaller ones in the batch, where its sizes divide by n, and time both.",
     "less than 10 us": "Fuse or batch calls this short: `torch.compile(model)`, or one product in place of several.",
 }
 _UNNAMED = (

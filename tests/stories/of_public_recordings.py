@@ -80,6 +80,16 @@ def _added(dur: float, name: str) -> Clocked:
     return _benchmark("aten::add", name, dur, dims=[shape, shape, []], types=["float", "float", "Scalar"], grid=65_536)
 
 
+def _convolved(name: str, dur: float, weight: list[int], *, dilation: int = 1, groups: int = 1) -> Clocked:
+    image = [2, weight[1] * groups, 128, 128]
+    spread = [dilation * (weight[2] // 2)] * 2
+    return _benchmark(
+        "aten::conv2d/aten::convolution/aten::_convolution/aten::miopen_convolution", name, dur, dims=[image, weight, *([[]] * 7)],
+        types=["c10::Half"] * 2 + ["", "ScalarList", "ScalarList", "ScalarList", "Scalar", "ScalarList", "Scalar"], grid=512,
+        **{"Concrete Inputs": ["", "", "", "[1, 1]", str(spread), str([dilation] * 2), "False", "[0, 0]", str(groups)]},
+    )  # fmt: skip
+
+
 def _sampled(cause: bool) -> Clocked:
     """Sampling by probability sorts and sums up a vocabulary of 152,000 for each of 128 requests, behind a graph."""
     world = Clocked(marks=False)
@@ -257,6 +267,32 @@ STORIES = (
         bound=("compute",),
         told=("KE009",),
         never=("GR001", "KE001"),
+    ),
+    _tracelens(
+        "places 16 apart",
+        "benchmark, MI300X",
+        "a dilation of 16: a tenth of the peak",
+        partial(_convolved, "igemm_fwd_gtcx_nhwc_fp16_dilation_bx0", 2_200, [256, 256, 3, 3], dilation=16),
+        bound=("compute",),
+        told=("KE005", "~a dilation of 16"),
+        never=("PR003", "KE001"),
+    ),
+    _tracelens(
+        "places side by side",
+        "benchmark, MI300X",
+        "the same without dilation",
+        partial(_convolved, "igemm_fwd_gtcx_nhwc_fp16_bx0", 55, [256, 256, 3, 3]),
+        bound=("compute",),
+        never=("KE005", "PR003", "KE001"),
+    ),
+    _tracelens(
+        "channel by channel",
+        "benchmark, MI300X",
+        "a kernel of its own reaches 4 % of the memory's bandwidth",
+        partial(_convolved, "depthwise_conv2d_fwd_fp16_kernel", 350, [1_024, 1, 3, 3], groups=1_024),
+        bound=("compute",),
+        told=("KE005", "~each group has one channel"),
+        never=("PR003", "KE001"),
     ),
     Story(
         "whole vocabulary sorted and summed",

@@ -320,3 +320,11 @@ def test_bytes_are_inputs_and_outputs_once(name: str, dims: object, types: objec
     work = work_of(name, json.dumps(dims), json.dumps(types))
     assert isinstance(work, Work)
     assert work.bytes == moved
+
+
+@pytest.mark.parametrize(("dilation", "apart"), [("[1, 1]", 1), ("[1, 4]", 4)])
+def test_how_far_apart_a_convolution_reads_is_known(dilation: str, apart: int) -> None:
+    values = f'["", "", "", "[1, 1]", "[4, 4]", "{dilation}", "False", "[0, 0]", "1"]'
+    work = work_of("aten::convolution", "[[2, 4, 32, 32], [6, 4, 3, 3], [], [], [], [], [], [], []]", "", values)
+    assert isinstance(work, Work)
+    assert work.dilation == apart
