@@ -203,9 +203,9 @@ NVIDIA = (
     Peak(
         r"NVIDIA B300( SXM6 AC)?", (10, 3), 148, (255, 288.1),
         {"fp64": 1.25 * _T, "fp32": 75 * _T, "tf32": 1125 * _T, "fp16": 2250 * _T, "bf16": 2250 * _T, "fp8": 4500 * _T},
-        8e12, _BLACKWELL_ULTRA,
-        "HGX B300, each GPU, dense: FP64 1.25, FP32 75, TF32 1125, FP16 and BF16 2250, FP8 4500 TFLOPS, 8 TB/s at most (the second "
-        "copy: 7.7)",
+        7.7e12, _BLACKWELL_ULTRA,
+        "HGX B300, each GPU, dense: FP64 1.25, FP32 75, TF32 1125, FP16 and BF16 2250, FP8 4500 TFLOPS, 7.7 TB/s (the first "
+        "copy: 8 at most)",
     ),
     Peak(
         r"NVIDIA GB300", (10, 3), 152, (265, 288.1),
