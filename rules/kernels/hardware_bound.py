@@ -54,6 +54,7 @@ says it of most of the matrix work, or no kernel's name says what it computes, t
 - `min_matrix_ratio`: share of computing in matrix work.
 - `min_short_ratio`: share of matrix work on tensor cores in 16 bits or fewer.
 - `max_unfused_ratio`: share of the busy time in runs of pointwise kernels that no compiler fused, up to which they do not matter.
+- `max_small_ratio`: share of the busy time in which blocks are too few for the multiprocessors, up to which it does not matter.
 - `max_cast_ratio`: share of the busy time in conversions between formats, up to which they do not matter.
 
 ## References
@@ -101,6 +102,7 @@ META = RuleMeta(
         Threshold("min_matrix_ratio", 0.5, "ratio", "else kernels between the matrix work are worth fusing first"),
         Threshold("min_short_ratio", 0.8, "ratio", "else mixed precision is left to try (PR001)"),
         Threshold("max_unfused_ratio", 0.2, "ratio", "from there on a compiler is left to try (GR001)"),
+        Threshold("max_small_ratio", 0.4, "ratio", "from there on multiprocessors are left to fill (KE001)"),
         Threshold("max_cast_ratio", 0.05, "ratio", "from there on conversions are left to take away (PR004)"),
     ),
     suppressed_by=("PG002",),
@@ -110,6 +112,8 @@ META = RuleMeta(
 
 # From this part on, what is not known of the matrix work decides, or what is known to be lost in it.
 _MOST = 0.5
+# Blocks for less of the multiprocessors leave some of them empty (KE001).
+_FULL = 0.75
 # A tenth of the computing is worth a word.
 _WORTH_NAMING = 0.1
 
@@ -205,6 +209,12 @@ def _left_to_software(facts: Facts, limits: Limits, measured: _Measured) -> Outc
     if unfused >= limits["max_unfused_ratio"]:
         return clear(
             f"the device computes for {measured.words}, but unfused pointwise kernels take {share(unfused)} of it"
+        )
+    found = facts.kernels.named
+    small = (facts.kernels.filling.underused(_FULL) & found.window).total_ns / max(found.busy.total_ns, 1)
+    if small >= limits["max_small_ratio"]:
+        return clear(
+            f"the device computes for {measured.words}, but for {share(small)} of that in too few blocks to fill it"
         )
     casts = facts.kernels.named.busy_ratio(facts.kernels.casts.rows)
     if casts >= limits["max_cast_ratio"]:

@@ -90,6 +90,20 @@ def _convolved(name: str, dur: float, weight: list[int], *, dilation: int = 1, g
     )  # fmt: skip
 
 
+def _experts(tokens: int, grid: int, dur: float) -> Clocked:
+    """Experts by one kernel of aiter: 128 of them, eight for each token."""
+    world = Clocked("rocm", marks=False, top={"deviceProperties": [dict(MI300X)]})
+    shapes = [[tokens, 4_096], [128, 22_016, 4_096], [128, 4_096, 11_008], [tokens, 8]]
+    for _ in range(8):
+        for _ in range(24):
+            world.kernel_of(
+                "vllm::rocm_aiter_fused_moe", "aiter_fused_moe_kernel_bf16", dur, host=60, grid=[grid, 1, 1], block=[256, 1, 1],
+                args={"Input Dims": shapes, "Input type": [BF16, BF16, BF16, "float"]},
+            )  # fmt: skip
+        world.copied("DtoH", tokens * 8)
+    return world
+
+
 def _sampled(cause: bool) -> Clocked:
     """Sampling by probability sorts and sums up a vocabulary of 152,000 for each of 128 requests, behind a graph."""
     world = Clocked(marks=False)
@@ -293,6 +307,23 @@ STORIES = (
         bound=("compute",),
         told=("KE005", "~each group has one channel"),
         never=("PR003", "KE001"),
+    ),
+    _tracelens(
+        "128 experts for four tokens",
+        "LLM serving, MoE, MI300X",
+        "32 pairs of a token and an expert: most experts idle, and most of the device",
+        partial(_experts, 4, 32, 180),
+        bound=("compute",),
+        told=("KE001", "~aiter_fused_moe_kernel", "~matrix products 100"),
+        never=("PR001", "~there is no waiting to remove", *NOT_TRAINED),
+    ),
+    _tracelens(
+        "128 experts for 4096 tokens",
+        "LLM serving, MoE, MI300X",
+        "the same with enough tokens for all",
+        partial(_experts, 4_096, 8_192, 4_000),
+        bound=("compute",),
+        never=("KE001", "PR001", "PY001", *NOT_TRAINED),
     ),
     Story(
         "whole vocabulary sorted and summed",

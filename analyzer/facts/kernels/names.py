@@ -110,8 +110,8 @@ _FAMILIES: tuple[tuple[str, Pattern[str]], ...] = tuple(
         (
             "gemm",
             r"gemm|GEMM|Gemm|Cijk_|nvjet|cutlass|_matmul|matmul_|^bmm_|splitK|xdlops|_dot_kernel|\bdot_kernel|[Mm]arlin|fmoe_"
-            # Experts' products (vLLM, SGLang).
-            r"|^fused_moe_kernel",
+            # Experts' products (vLLM, SGLang, aiter).
+            r"|^(?:aiter_)?fused_moe_kernel",
         ),
         (
             "gather",

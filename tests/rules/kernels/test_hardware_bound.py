@@ -213,3 +213,16 @@ def test_the_hardware_is_no_limit_while_conversions_are_left(casts: float, state
         builder.launch(at, kernel_start=at + 20, kernel_dur=97_000 - casts, name=TENSOR, op="aten::mm")
         builder.launch(at + 10, kernel_start=at + 97_020 - casts, kernel_dur=casts, name=TO_16, op="aten::_to_copy")
     assert run(RULE, builder).state is state
+
+
+@pytest.mark.parametrize(("blocks", "state"), [(8.0, State.FIRED), (0.2, State.CLEAR)])
+def test_the_hardware_is_no_limit_while_most_of_it_stands_empty(blocks: float, state: State) -> None:
+    """As where one kernel of few blocks is all that runs (KE001)."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.launch(
+            at, kernel_start=at + 20, kernel_dur=97_000, name=TENSOR, op="aten::mm", **{"blocks per SM": blocks}
+        )
+    assert run(RULE, builder).state is state

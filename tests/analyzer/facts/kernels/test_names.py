@@ -182,6 +182,7 @@ def test_matrix_kernels(
         ("event_wait", "other"),
         # Servers' own: experts' products, decoding in two stages, few tokens at once on ROCm, gated activations, norms.
         ("fused_moe_kernel_gptq_awq", "gemm"),
+        ("aiter_fused_moe_kernel_bf16", "gemm"),
         ("_fwd_grouped_kernel_stage1", "attention"),
         # Written by many, for many things.
         ("_fwd_kernel", "other"),
