@@ -65,8 +65,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from analyzer.facts import Facts
 from analyzer.finding import (
     Advice,
@@ -89,6 +87,7 @@ from analyzer.hardware.work import PRODUCTS
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, rate, share
 from rules.changes import accumulate_gradients, memory_limits_the_batch
+from rules.kernels.computing import WORTH_NAMING, Measured, measured_of
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -114,26 +113,6 @@ META = RuleMeta(
 _MOST = 0.5
 # Blocks for less of the multiprocessors leave some of them empty (KE001).
 _FULL = 0.75
-# A tenth of the computing is worth a word.
-_WORTH_NAMING = 0.1
-
-
-class _Measured(msgspec.Struct, frozen=True):
-    """What the device's time goes to.
-
-    Args:
-        computing_ns: Over all used steps.
-        busy_ratio: Share of the steps that is computing.
-        matrix_ratio: Share of the computing that is matrix work.
-        short_ratio: Share of the matrix work in 16 bits or fewer.
-        words: The three shares in words, with what is multiplied channel by channel.
-    """
-
-    computing_ns: int
-    busy_ratio: float
-    matrix_ratio: float
-    short_ratio: float
-    words: str
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -141,7 +120,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if not facts.time.waterfall.owned("compute"):
         yield not_applicable("the device computes nothing in the used steps")
         return
-    measured = _measured(facts)
+    measured = measured_of(facts)
     other = _not_busy(facts, limits, measured) or _left_to_software(facts, limits, measured)
     if other is not None:
         yield other
@@ -174,19 +153,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _measured(facts: Facts) -> _Measured:
-    computing = facts.time.waterfall.owned("compute").total_ns
-    busy, work = facts.steps.ratio(computing), facts.kernels.matrix_work
-    matrix = work.matrix_ns / computing
-    depthwise = facts.kernels.named.busy_ratio(facts.kernels.named.depthwise)
-    alone = f", {share(depthwise)} channel by channel" if depthwise >= _WORTH_NAMING else ""
-    narrow = f", {share(work.eight_bits_ratio)} in 8" if work.eight_bits_ratio >= _WORTH_NAMING else ""
-    fast = f"{share(work.short_ratio)} of that in 16 bits or fewer{narrow}{alone}"
-    words = f"{share(busy)} of the step, {share(matrix)} of it matrix work, {fast}"
-    return _Measured(computing, busy, matrix, work.short_ratio, words)
-
-
-def _not_busy(facts: Facts, limits: Limits, measured: _Measured) -> Outcome | None:
+def _not_busy(facts: Facts, limits: Limits, measured: Measured) -> Outcome | None:
     """That the device waits, or that it cannot be told what it computes; None where it can."""
     if measured.busy_ratio < limits["min_compute_ratio"]:
         least = share(limits["min_compute_ratio"])
@@ -201,7 +168,7 @@ def _not_busy(facts: Facts, limits: Limits, measured: _Measured) -> Outcome | No
     return None
 
 
-def _left_to_software(facts: Facts, limits: Limits, measured: _Measured) -> Outcome | None:
+def _left_to_software(facts: Facts, limits: Limits, measured: Measured) -> Outcome | None:
     """What a change of the program may still shorten; None where nothing is known."""
     if measured.matrix_ratio < limits["min_matrix_ratio"] or measured.short_ratio < limits["min_short_ratio"]:
         return clear(f"the device computes for {measured.words}: software has something left")
@@ -220,7 +187,7 @@ def _left_to_software(facts: Facts, limits: Limits, measured: _Measured) -> Outc
     if casts >= limits["max_cast_ratio"]:
         return clear(f"the device computes for {measured.words}, but conversions between formats take {share(casts)}")
     resort = facts.kernels.named.time_ns(facts.kernels.named.last_resort) / measured.computing_ns
-    if resort >= _WORTH_NAMING:
+    if resort >= WORTH_NAMING:
         return clear(
             f"the device computes for {measured.words}, but {share(resort)} of it in naive convolutions: MIOpen has no better "
             "kernel for these sizes, number format and layout; another one of these, "
@@ -240,7 +207,7 @@ def _left_to_software(facts: Facts, limits: Limits, measured: _Measured) -> Outc
     return None
 
 
-def _unjudged_rate(facts: Facts, measured: _Measured) -> float | None:
+def _unjudged_rate(facts: Facts, measured: Measured) -> float | None:
     """Mean FLOP/s of the products where shapes tell that of most, and no peak tells whether it is much; else None."""
     if device_peaks(facts)[1] is not None:
         return None
@@ -257,7 +224,7 @@ def _unjudged_rate(facts: Facts, measured: _Measured) -> float | None:
 
 def _beside(matrix: float) -> str:
     """How much of the computing is something else, where that is a good part: it may be work that a program can do without."""
-    return f" The other {share(1 - matrix)} is kernels around it." if 1 - matrix >= _WORTH_NAMING else ""
+    return f" The other {share(1 - matrix)} is kernels around it." if 1 - matrix >= WORTH_NAMING else ""
 
 
 def _left(facts: Facts) -> str:
@@ -283,7 +250,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     full = memory_limits_the_batch(facts)
     frozen = (facts.kernels.without_gradients & facts.time.waterfall.owned("compute")).total_ns
     return (
-        *((_KEPT,) if facts.steps.ratio(frozen) >= _WORTH_NAMING else ()),
+        *((_KEPT,) if facts.steps.ratio(frozen) >= WORTH_NAMING else ()),
         Advice("text", "Less work: a smaller or pruned model, shorter sequences, fewer or better-chosen samples."),
         *(() if facts.kernels.matrix_work.eight_bits_ratio >= _MOST or _narrow(facts) else (_QUANTIZED,)),
         Advice("text", "More or faster devices."),
