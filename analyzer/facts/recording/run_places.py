@@ -168,7 +168,7 @@ def within_of(between: dict[str, Any]) -> tuple[Place, ...]:
         return ()
     found: dict[Place, int] = {}
     for row in map(dict_of, rows[:MOST_ROWS]):
-        place = _place(row, others=False)
+        place = place_of(row, others=False)
         if place is not None and place.kind in _WITHIN and _WITHIN[place.kind].search(place.function):
             found[place] = found.get(place, 0) + int_of(row.get("samples"))
     ranked = sorted(found.items(), key=lambda item: -item[1])
