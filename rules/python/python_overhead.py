@@ -172,7 +172,7 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
             return
         yield clear(
             f"host code outside any op owns {share(ratio)} of the step, below {share(limits['min_ratio'])}"
-            f"{_short(facts, time, claimed, limits['min_ratio'])}{'; ' if slow else ''}{slow}"
+            f"{short_stretches.words(facts, time, claimed, limits['min_ratio'])}{'; ' if slow else ''}{slow}"
         )
         return
     doubt = doubtful(facts, limits, claimed, time)
@@ -249,18 +249,6 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
         severity_cap=Severity.LOW if few == 1 else Severity.MEDIUM if inflated else Severity.HIGH,
         capped_because=seldom.ONE if few == 1 else "recording stacks slows Python down",
     )
-
-
-def _short(facts: Facts, long: IntervalSet, claimed: IntervalSet, min_ratio: float) -> str:
-    """On a CPU-only trace what the stretches too short to be counted come to: many small ops have as many ways between them."""
-    if facts.device.main is not None:
-        return ""
-    taken_ns = uncounted_ns(facts, long, claimed)
-    if facts.steps.ratio(taken_ns) < min_ratio:
-        return ""
-    taken = share(facts.steps.ratio(taken_ns))
-    place = between(facts, outside_ops(facts, claimed) - long)
-    return f"; stretches too short to tell from the way to the next op take {taken}{place}"
 
 
 def _confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:

@@ -9,7 +9,7 @@ from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share
 from rules.commands import collect
 from rules.python.between_ops import MOST, between
-from rules.python.stretches import least_ns, outside_ops
+from rules.python.stretches import least_ns, outside_ops, uncounted_ns
 
 
 def outcome(facts: Facts, long: IntervalSet, limits: Limits, claimed: IntervalSet) -> Outcome | None:
@@ -37,3 +37,15 @@ def outcome(facts: Facts, long: IntervalSet, limits: Limits, claimed: IntervalSe
     return clear(
         f"{taken}; by the stacks {share(1 - way.program_ratio)} of that is torch's own: the way from one small op to the next"
     )
+
+
+def words(facts: Facts, long: IntervalSet, claimed: IntervalSet, min_ratio: float) -> str:
+    """On a CPU-only trace what the stretches too short to be counted come to: many small ops have as many ways between them."""
+    if facts.device.main is not None:
+        return ""
+    taken_ns = uncounted_ns(facts, long, claimed)
+    if facts.steps.ratio(taken_ns) < min_ratio:
+        return ""
+    taken = share(facts.steps.ratio(taken_ns))
+    place = between(facts, outside_ops(facts, claimed) - long)
+    return f"; stretches too short to tell from the way to the next op take {taken}{place}"

@@ -293,9 +293,5 @@ def _mean(values: Any, most: float) -> float | None:
     """The mean of a list of numbers from 0 to below `most`; None where it is anything else."""
     if not isinstance(values, list) or not values:
         return None
-    good = [
-        value
-        for value in values
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < most
-    ]
+    good = [value for value in values if type(value) in (int, float) and 0 <= value < most]
     return sum(good) / len(good) if len(good) == len(values) else None
