@@ -175,6 +175,12 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
             f"{short_stretches.words(facts, time, claimed, limits['min_ratio'])}{'; ' if slow else ''}{slow}"
         )
         return
+    if facts.health.sparse_host_events is not None:
+        yield cannot_tell(
+            f"the training thread has {count(facts.health.sparse_host_events, 'op or call', 'ops and calls')} in the used steps: "
+            "the trace was filtered or cut, or other threads do the work. Needs CPU activity recorded whole"
+        )
+        return
     doubt = doubtful(facts, limits, claimed, time)
     if doubt is not None:
         yield cannot_tell(f"host code outside any op owns {share(ratio)} of the step, {doubt}")
@@ -196,12 +202,6 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
     if thinned is not None and thinned.mostly:
         yield cannot_tell(
             f"host code outside any op owns {share(ratio)} of the step, but {thinned.words}: it may be theirs (PG005)"
-        )
-        return
-    if facts.health.sparse_host_events is not None:
-        yield cannot_tell(
-            f"the training thread has {count(facts.health.sparse_host_events, 'op or call', 'ops and calls')} in the used steps: "
-            "the trace was filtered or cut, or other threads do the work. Needs CPU activity recorded whole"
         )
         return
     yield _finding(facts, time, ratio, limits)
