@@ -7,7 +7,6 @@ pandas for a type of Arrow's is told that pyarrow is missing.
 
 from __future__ import annotations
 
-import importlib
 import sys
 from typing import Any, cast
 
@@ -22,6 +21,8 @@ def import_pandas() -> None:
         return
     modules[_ARROW] = None
     try:
-        importlib.import_module("pandas")
+        import pandas as pd
     finally:
         del modules[_ARROW]
+    # It is there: whoever asks for it next waits no more.
+    del pd

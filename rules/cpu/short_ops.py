@@ -111,15 +111,12 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
     if facts.device.main is not None or facts.device.unrecorded:
         yield not_applicable("the device computes, not the CPU")
         return
-    told = claimed | _loops_told(facts, claimed)
-    ways, update = facts.time.ways_between_ops - told, facts.time.waterfall.owned("optimizer") - told
-    inside = facts.time.waterfall.owned("compute") - told
-    paid = _Paid(ways, update, int(inside.total_ns * facts.time.dispatch_ratio(inside)), _added_ns(facts))
-    if len(ways) < limits["min_ways"] * facts.steps.count:
+    paid = _paid(facts, claimed)
+    if len(paid.ways) < limits["min_ways"] * facts.steps.count:
         yield clear(f"fewer than {limits['min_ways']:g} ways from op to op in a step")
         return
     # Of a step without the profiler: what it adds, it adds to ops.
-    ratio = paid.total_ns / max(facts.steps.total_ns - paid.added_ns, 1)
+    ratio = paid.left_ns / max(facts.steps.total_ns - _added_ns(facts), 1)
     said = f"what is paid for each op and step takes {share(ratio)} of the step"
     if ratio < limits["min_ratio"]:
         yield clear(f"{said}, below {share(limits['min_ratio'])}: most of it computes")
@@ -130,7 +127,7 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
             "quiet machine"
         )
         return
-    way = facts.host.way_to_ops(ways)
+    way = facts.host.way_to_ops(paid.ways)
     if way is not None and way.program_ratio > MOST:
         yield clear(
             f"between the ops runs the program's own code: {share(way.program_ratio)} of it by the stacks (PY001)"
@@ -145,24 +142,45 @@ class _Paid(msgspec.Struct, frozen=True):
     Args:
         ways: The ways from op to op.
         update: The update of the weights.
-        ops_ns: What short ops take.
-        added_ns: What of all that the profiler added.
+        claimed: Time of other rules.
+        ops_ns: What short ops take, but those that other rules have found.
+        own_ratio: What of all that the profiler did not add, 0..1.
     """
 
     ways: IntervalSet
     update: IntervalSet
+    claimed: IntervalSet
     ops_ns: int
-    added_ns: int
+    own_ratio: float
+
+    @property
+    def way_ns(self) -> int:
+        """On the way from op to op, as recorded."""
+        return (self.ways - self.claimed).total_ns
+
+    @property
+    def update_ns(self) -> int:
+        """In the update, as recorded."""
+        return (self.update - self.claimed).total_ns
 
     @property
     def recorded_ns(self) -> int:
-        """All of it, as recorded."""
-        return self.ways.total_ns + self.update.total_ns + self.ops_ns
+        """All of it that no other rule has found, as recorded."""
+        return self.way_ns + self.update_ns + self.ops_ns
 
     @property
-    def total_ns(self) -> int:
-        """All of it, less what the profiler added."""
-        return max(self.recorded_ns - self.added_ns, 0)
+    def left_ns(self) -> int:
+        """The same without what the profiler added."""
+        return int(self.own_ratio * self.recorded_ns)
+
+
+def _paid(facts: Facts, claimed: IntervalSet) -> _Paid:
+    ways, update = facts.time.ways_between_ops, facts.time.waterfall.owned("optimizer")
+    inside = facts.time.waterfall.owned("compute")
+    others = inside - _loops_told(facts, claimed)
+    all_ns, ops_ns = (int(time.total_ns * facts.time.dispatch_ratio(time)) for time in (inside, others))
+    recorded = max(ways.total_ns + update.total_ns + all_ns, 1)
+    return _Paid(ways, update, claimed, ops_ns, max(0.0, 1 - _added_ns(facts) / recorded))
 
 
 def _added_ns(facts: Facts) -> int:
@@ -172,18 +190,18 @@ def _added_ns(facts: Facts) -> int:
 
 def _finding(facts: Facts, paid: _Paid, ratio: float, *, stacks: bool) -> Finding:
     steps, limit = facts.steps, duration(facts.time.dispatch_bound_op_ns)
-    way, inside, once = (duration(steps.per_step(ns)) for ns in (paid.ways.total_ns, paid.ops_ns, paid.update.total_ns))
-    saved = _TWICE * paid.total_ns / paid.recorded_ns
+    way, inside, once = (duration(steps.per_step(ns)) for ns in (paid.way_ns, paid.ops_ns, paid.update_ns))
+    saved, added = _TWICE * paid.own_ratio, paid.recorded_ns - paid.left_ns
     line = facts.recording.step_line
     return Finding(
         why=f"{share(ratio)} of the step is paid for each op or for the step, however little is computed. Of {steps.each} {way} "
         f"are on the way from op to op, {inside} in ops that take less than {limit}, {once} in the update"
-        + (f"; {duration(steps.per_step(paid.added_ns))} of that is the profiler's." if paid.added_ns else "."),
+        + (f"; {duration(steps.per_step(added))} of that is the profiler's." if added else "."),
         saving=Saving(
-            (paid.ways | paid.update).scaled(saved),
+            (paid.ways | paid.update).scaled(saved) - paid.claimed,
             kernel_ns=int(saved * paid.ops_ns),
             basis="half of what is paid for each op and step"
-            + (", less what the profiler adds" if paid.added_ns else "")
+            + (", less what the profiler adds" if added else "")
             + ": twice the samples need as much; per sample, not per step",
             kind=Figure.ESTIMATE,
         ),
@@ -196,9 +214,9 @@ def _finding(facts: Facts, paid: _Paid, ratio: float, *, stacks: bool) -> Findin
                 "mean step",
                 "ns",
                 (
-                    Bar("from op to op", steps.per_step(paid.ways.total_ns)),
+                    Bar("from op to op", steps.per_step(paid.way_ns)),
                     Bar("in short ops", steps.per_step(paid.ops_ns)),
-                    Bar("update", steps.per_step(paid.update.total_ns)),
+                    Bar("update", steps.per_step(paid.update_ns)),
                     Bar("rest of the step", steps.per_step(steps.total_ns - paid.recorded_ns)),
                 ),
             ),

@@ -50,7 +50,7 @@ KEEP_WORKERS = Advice(
 PAGES = {
     "saving": "https://docs.pytorch.org/docs/stable/distributed.checkpoint.html",
     "evaluation": "https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad_mode.inference_mode.html",
-    "rollouts": "https://gymnasium.farama.org/api/vector/",
+    "rollouts": "https://docs.pytorch.org/rl/stable/reference/envs.html",
     "logging": "https://docs.pytorch.org/docs/stable/tensorboard.html",
     WORKER_STARTS: "https://docs.pytorch.org/docs/stable/data.html",
 }

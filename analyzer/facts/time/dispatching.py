@@ -27,6 +27,8 @@ def dispatch_ratio(tree: HostTree, spans: IntervalSet, limit_ns: float) -> float
     if not len(rows):
         return 0.0
     own = np.maximum(own_ns(tree.dur_ns, tree.parent)[rows], 0)
+    # Torch up to 1.8 records each op inside itself.
+    rows, own = rows[own > 0], own[own > 0]
     kind = numbered(codes_of(tree.frame["name"])[rows].astype(np.int64))[0]
     order = np.lexsort((own, kind))
     kind, own = kind[order], own[order]

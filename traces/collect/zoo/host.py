@@ -291,5 +291,5 @@ PRESETS = (
     Preset(name="zeroed", loop=zeroed, fires=codes("OP003"), may=codes("PY001 CP005"), silent=_INPUT | codes("OP001"), remedy="freed"),
     Preset(name="freed", loop=freed, may=codes("PY001 CP005"), silent=codes("OP003 OP001")),
     Preset(name="small-batches", loop=small_batches, fires=codes("CP005"), may=codes("PY001 OP001 DL006"), silent=codes("PY002 OP003 SY001"), remedy="larger-batches", active=24),
-    Preset(name="larger-batches", loop=larger_batches, fires=codes("CP005"), may=codes("PY001 OP001 DL006"), silent=codes("PY002 OP003 SY001"), active=24),
+    Preset(name="larger-batches", loop=larger_batches, may=codes("CP005 PY001 OP001 DL006"), silent=codes("PY002 OP003 SY001"), active=24),
 )  # fmt: skip

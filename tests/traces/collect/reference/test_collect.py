@@ -61,7 +61,8 @@ def test_a_recording_end_to_end(tmp_path: Path, digits_dir: Path) -> None:
         "sample": {"form": "sequence", "parts": 2},
         "random": None,
     }
-    assert advisor["model"] == {"name": "mlp", "parameters": 784 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10}
+    parameters = 784 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10
+    assert advisor["model"] == {"name": "mlp", "parameters": parameters, "bytes": 4 * parameters}
     assert (advisor["device"], advisor["usable_cores"] >= 1) == ("cpu", True)
     assert advisor["cpu_features"] == cpu_features()
     assert advisor["versions"]["torch"] == str(torch.__version__)
