@@ -96,6 +96,7 @@ META = RuleMeta(
         Threshold("min_ways", 8, "count", "one layer, its loss, their gradients and an update are as many"),
     ),
     references=("https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",),
+    measured=True,
 )
 _TWICE = 0.5
 _ASKED_OFTEN = 4
