@@ -24,11 +24,11 @@ def dispatch_ratio(tree: HostTree, spans: IntervalSet, limit_ns: float) -> float
         limit_ns: What an op takes without what it calls, below which it is dispatch.
     """
     rows = np.flatnonzero(tree.of_source("ops") & spans.contains(tree.frame["start_ns"].to_numpy()))
-    if not len(rows):
-        return 0.0
     own = np.maximum(own_ns(tree.dur_ns, tree.parent)[rows], 0)
     # Torch up to 1.8 records each op inside itself.
     rows, own = rows[own > 0], own[own > 0]
+    if not len(rows):
+        return 0.0
     kind = numbered(codes_of(tree.frame["name"])[rows].astype(np.int64))[0]
     order = np.lexsort((own, kind))
     kind, own = kind[order], own[order]
