@@ -117,7 +117,11 @@ def test_names_what_is_done_there(function: str, file: str, kind: str, word: str
 
 @pytest.mark.parametrize(
     ("function", "page"),
-    [("evaluate", "inference_mode"), ("save_all", "distributed.checkpoint"), ("collect_all", "rl/stable/reference/envs")],
+    [
+        ("evaluate", "inference_mode"),
+        ("save_all", "distributed.checkpoint"),
+        ("collect_all", "rl/stable/reference/envs"),
+    ],
 )
 def test_refers_to_pages_on_what_is_done_there(function: str, page: str) -> None:
     pages = judged(RULE, world(place=ROLLOUT | {"functions": [[function, "train.py"]]})).finding.references
