@@ -178,10 +178,16 @@ class _Paid(msgspec.Struct, frozen=True):
 def _paid(facts: Facts, claimed: IntervalSet) -> _Paid:
     ways, update = facts.time.ways_between_ops, facts.time.waterfall.owned("optimizer")
     inside = facts.time.waterfall.owned("compute")
-    others = inside - _loops_told(facts, claimed)
-    all_ns, ops_ns = (int(time.total_ns * facts.time.dispatch_ratio(time)) for time in (inside, others))
+    told = _loops_told(facts, claimed)
+    all_ns = _dispatch_ns(facts, inside)
+    # All ops are looked up for it, and most programs have no such loop.
+    ops_ns = _dispatch_ns(facts, inside - told) if told else all_ns
     recorded = max(ways.total_ns + update.total_ns + all_ns, 1)
     return _Paid(ways, update, claimed, ops_ns, max(0.0, 1 - _added_ns(facts) / recorded))
+
+
+def _dispatch_ns(facts: Facts, inside: IntervalSet) -> int:
+    return int(inside.total_ns * facts.time.dispatch_ratio(inside))
 
 
 def _added_ns(facts: Facts) -> int:

@@ -134,7 +134,7 @@ def places_of(between: dict[str, Any], *, others: bool, usual_part: float) -> tu
     total = int_of(between.get("samples"))
     if not isinstance(rows, list) or total < FEWEST_SAMPLES:
         return ()
-    usual = _usual_shares(dict_of(between.get("usual")))
+    usual = _usual_shares(between)
     here = _by_start(rows)
     found: dict[Place, float] = {}
     for row in map(dict_of, rows[:MOST_ROWS]):
@@ -162,12 +162,9 @@ def within_of(between: dict[str, Any]) -> tuple[Place, ...]:
     Args:
         between: As the recording has it.
     """
-    usual = dict_of(between.get("usual"))
-    rows, total = usual.get("places"), int_of(usual.get("samples"))
-    if not isinstance(rows, list) or total < FEWEST_USUAL:
-        return ()
+    rows, total = usual_looks(between)
     found: dict[Place, int] = {}
-    for row in map(dict_of, rows[:MOST_ROWS]):
+    for row in rows:
         place = place_of(row, others=False)
         if place is not None and place.kind in _WITHIN and _WITHIN[place.kind].search(place.function):
             found[place] = found.get(place, 0) + int_of(row.get("samples"))
@@ -182,11 +179,22 @@ def within_of(between: dict[str, Any]) -> tuple[Place, ...]:
     )
 
 
-def _usual_shares(usual: dict[str, Any]) -> dict[tuple[str, ...], float]:
-    """Share of usual steps by where it begins; empty where they were not looked at often enough."""
+def usual_looks(between: dict[str, Any]) -> tuple[list[dict[str, Any]], int]:
+    """What was seen in usual steps, a row each, and how many looks there were; no row where they were too few.
+
+    Args:
+        between: As the recording has it.
+    """
+    usual = dict_of(between.get("usual"))
     rows, total = usual.get("places"), int_of(usual.get("samples"))
     if not isinstance(rows, list) or total < FEWEST_USUAL:
-        return {}
+        return [], total
+    return [dict_of(row) for row in rows[:MOST_ROWS]], total
+
+
+def _usual_shares(between: dict[str, Any]) -> dict[tuple[str, ...], float]:
+    """Share of usual steps by where it begins; empty where they were not looked at often enough."""
+    rows, total = usual_looks(between)
     return {start: samples / total for start, samples in _by_start(rows).items() if samples >= FEWEST_OF_A_KIND}
 
 

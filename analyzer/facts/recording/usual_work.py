@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from analyzer.facts.recording.run_places import FEWEST_USUAL, MOST_ROWS, dict_of, int_of, place_of
+from analyzer.facts.recording.run_places import int_of, place_of, usual_looks
 
 
 class UsualWork(msgspec.Struct, frozen=True):
@@ -38,13 +38,10 @@ def usual_work(between: dict[str, Any]) -> UsualWork | None:
     Args:
         between: As the recording has it.
     """
-    usual = dict_of(between.get("usual"))
-    rows, total = usual.get("places"), int_of(usual.get("samples"))
-    if not isinstance(rows, list) or total < FEWEST_USUAL:
-        return None
+    rows, total = usual_looks(between)
     kinds: dict[str, int] = {}
     functions: dict[tuple[str, str, str], int] = {}
-    for row in map(dict_of, rows[:MOST_ROWS]):
+    for row in rows:
         place = place_of(row, others=False)
         if place is None or place.kind is None or place.kind in _OF_ANY_LOOP:
             continue
