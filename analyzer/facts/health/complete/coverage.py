@@ -33,6 +33,9 @@ _ACCESS = {
     "cuda": f"{_ALONE} and that CUPTI may be used (NVreg_RestrictProfilingToAdminUsers)",
     "rocm": f"{_ALONE} (rocprof, omnitrace) and that torch was built with roctracer",
 }
+_ONE_CYCLE = "use schedule(..., repeat=1) and export in on_trace_ready, not after the loop"
+# Before torch 2 a mark makes a tensor of its own.
+_OF_MARKS = ("aten::empty", "aten::zero_", "aten::zeros")
 # The frames of what is judged.
 _WORK = ("ops", "kernels", "copies")
 _ACTIVITIES = {"xpu": "XPU", "mtia": "MTIA"}
@@ -47,9 +50,10 @@ def check(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> I
     found = trace.capabilities
     launches = int(is_any(trace.runtime["kind"], "launch").sum())
     has_device = Capability.DEVICE in found
-    if not has_device and not len(trace.ops) and not len(trace.collectives):
+    if not has_device and not len(trace.collectives) and not _computes(trace):
         yield _empty(trace)
-    elif not has_device and launches - int(captured_launches(trace).sum()) >= _MIN_LAUNCHES:
+        return
+    if not has_device and launches - int(captured_launches(trace).sum()) >= _MIN_LAUNCHES:
         yield Symptom(
             "PG005",
             Gravity.UNUSABLE,
@@ -139,6 +143,11 @@ def launches_without_op(host: HostFacts, time: TimeFacts) -> float:
     return outside / len(thread) if len(thread) else 0.0
 
 
+def _computes(trace: Trace) -> bool:
+    """Whether any op does more than make memory ready."""
+    return not is_any(trace.ops["name"], *_OF_MARKS).all()
+
+
 def _empty(trace: Trace) -> Symptom:
     """Nothing to judge: why, as far as the file tells."""
     absurd = int(is_any(trace.quarantined["kind"], *_WORK).sum())
@@ -146,12 +155,19 @@ def _empty(trace: Trace) -> Symptom:
         why, fix = ": the file ends early.", WHOLE_FILE
     elif absurd:
         why, fix = f" whose times can be: {count(absurd, 'event')} of them had to be set aside.", CLOCKS
+    elif len(trace.steps) == 1:
+        # What records marks records ops, too: they were not cleared.
+        why = ": the loop ended as it began to record, or runs nothing of torch in this process."
+        fix = f"{_ONE_CYCLE}: a further cycle of the schedule, cut short, writes over the first"
+    elif len(trace.steps):
+        why = f": the {len(trace.steps):,} marked steps run nothing of torch in this process."
+        fix = "start the profiler in the process that runs the model"
     elif len(trace.python):
         why, fix = ", only Python calls.", _activities(trace)
     else:
-        why = ": its events were cleared before the export."
-        fix = "use schedule(..., repeat=1) and export in on_trace_ready, not after the loop"
-    message = f"The trace holds neither ops nor device work{why}"
+        why, fix = ": its events were cleared before the export.", _ONE_CYCLE
+    ready = " but for memory made ready" if len(trace.ops) else ""
+    message = f"The trace holds neither ops nor device work{ready}{why}"
     return Symptom("PG005", Gravity.UNUSABLE, message, fix, trace.meta.events)
 
 

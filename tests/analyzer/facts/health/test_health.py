@@ -461,14 +461,42 @@ def test_kernels_without_a_duration_are_no_base_of_advice() -> None:
     assert [one.code for one in Facts(builder.trace()).health.symptoms if one.gravity is Gravity.UNUSABLE] == ["PG005"]
 
 
-@pytest.mark.parametrize("stacks", [False, True])
-def test_pg005_without_any_op(stacks: bool) -> None:
-    builder = TraceBuilder(device=None).step(0, 0, 1_000)
+@pytest.mark.parametrize(
+    ("steps", "stacks", "why"),
+    [
+        (0, False, "neither ops nor device work: its events were cleared"),
+        (0, True, "neither ops nor device work, only Python calls"),
+        (1, False, "neither ops nor device work: the loop ended as it began to record"),
+        (1, True, "neither ops nor device work: the loop ended as it began to record"),
+        (3, True, "neither ops nor device work: the 3 marked steps run nothing of torch"),
+    ],
+)
+def test_pg005_without_any_op(steps: int, stacks: bool, why: str) -> None:
+    """Marks are recorded by what records ops, so that where they are, ops were neither cleared nor left out."""
+    builder = TraceBuilder(device=None)
+    for number in range(steps):
+        builder.step(number, 1_000 * number, 1_000)
     if stacks:
         builder.python("train.py(88): step", 0, 900)
+    elif not steps:
+        builder.annotation("epoch", 0, 900)
     symptom = found(builder)["PG005"]
     assert symptom.gravity is Gravity.UNUSABLE
-    assert ("only Python calls" in symptom.message) is stacks
+    assert why in symptom.message
+
+
+@pytest.mark.parametrize("computes", [False, True])
+def test_pg005_where_a_mark_makes_a_tensor(computes: bool) -> None:
+    """Before torch 2 it did; a cycle that a loop's end cut short holds these ops alone."""
+    builder = TraceBuilder(device=None).step(9, 20, 60)
+    for name, start, dur in (("aten::zeros", 0, 15), ("aten::empty", 2, 4), ("aten::zero_", 10, 2)):
+        builder.op(name, start, dur)
+    if computes:
+        builder.op("aten::mm", 30, 40)
+    symptom = found(builder).get("PG005")
+    assert (symptom is None) is computes
+    if symptom:
+        assert "device work but for memory made ready: the loop ended as it began" in symptom.message
 
 
 @pytest.mark.parametrize(("long", "doubted"), [(3_900, False), (4_100, True)])
