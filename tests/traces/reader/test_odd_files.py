@@ -191,8 +191,7 @@ def test_documents_that_are_ranks_are_all_read(
 
 def test_documents_without_a_rank_are_numbered(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
-    lists = json.dumps(sound().events).encode()
-    path.write_bytes(lists + b"\n" + lists + b"\n" + lists)
+    path.write_bytes(b"\n".join(json.dumps(sound(steps).events).encode() for steps in (3, 4, 5)))
     traces = read_every(path)
     assert [trace.meta.distributed for trace in traces] == [{"rank": index, "world_size": 3} for index in range(3)]
     assert all("no rank" in trace.notes[-1] for trace in traces)
@@ -200,8 +199,22 @@ def test_documents_without_a_rank_are_numbered(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [document(0) + document(0), document(0) + document(), document(0) + b'{"traceEvents": [', document(0) + b"[{]"],
-    ids=["one rank twice", "a rank and none", "nothing in the second", "a broken second"],
+    [
+        document(0) + document(0),
+        document(0) + document(),
+        document(0) + b'{"traceEvents": [',
+        document(0) + b"[{]",
+        document() + document(),
+        document() + document(steps=4) + document(),
+    ],
+    ids=[
+        "one rank twice",
+        "a rank and none",
+        "nothing in the second",
+        "a broken second",
+        "one recording twice",
+        "one of three twice",
+    ],
 )
 def test_documents_that_are_no_ranks_leave_the_first(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "trace.json"
