@@ -21,7 +21,7 @@ from analyzer.facts.device.launches import LaunchCalls, calls_of
 from analyzer.job.batches import Batches
 from analyzer.job.peers import other_of_two, own_rank, stated_peers
 from analyzer.job.queues import ready_ns
-from analyzer.job.sending import until_going_on
+from analyzer.job.sending import since_waiting, until_going_on
 from analyzer.ranks.names import PAIRWISE, kind_of
 from analyzer.ranks.summary import MOST_RANKS, GroupPart
 from analyzer.spans.arrays import Int64Array
@@ -159,8 +159,11 @@ def _host_rows(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[_
     ):
         found = hosts.row(name, None, float(start))
         rows.append(_Row(kind_of(name), found.message, size, peer))
-    dur = until_going_on(facts.trace, frame)
-    return frame["start_ns"].to_numpy(), dur, frame["thread"].to_numpy(), rows
+    until = frame["start_ns"].to_numpy() + until_going_on(facts.trace, frame)
+    start = np.minimum(since_waiting(facts.trace, frame), until)
+    order = np.argsort(start, kind="stable")
+    start, thread = start[order], frame["thread"].to_numpy()[order]
+    return start, until[order] - start, thread, [rows[place] for place in order.tolist()]
 
 
 def _sizes(ranges: pd.DataFrame) -> list[int | None]:

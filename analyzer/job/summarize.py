@@ -26,7 +26,11 @@ from analyzer.ranks.summary import (
 )
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import matching
+from traces.patterns import Pattern
 
+# The library's own ranges (`gloo:send`) last until somebody waits for them; a call returns at once.
+_CALL = Pattern(r"c10d::|record_param_comms")
 _HOST_KEYS = ("host_name", "hostname")
 
 
@@ -128,6 +132,7 @@ def _columns(facts: Facts, calls: Calls) -> CollectiveColumns:
     ready = np.maximum(calls.ready_ns, begin[0]) if len(start) else start
     step = begin.searchsorted(ready, side="right") - 1
     gaps = [int(begin[0]), *ready.tolist()[:-1]] if len(start) else []
+    owned = _owned(facts, calls)
     return CollectiveColumns(
         step=step.tolist(),
         group=calls.group,
@@ -142,7 +147,7 @@ def _columns(facts: Facts, calls: Calls) -> CollectiveColumns:
         exposed_ns=exposed.overlap_with(_alone_from(start, end), end).tolist(),
         computing_ns=None if device is None else device.compute.overlap_with(start, end).tolist(),
         stream=calls.stream.tolist(),
-        own_ns=_by_cause(facts, gaps, ready.tolist()),
+        own_ns=_by_cause(owned, gaps, ready.tolist()),
         splits=calls.splits,
     )
 
@@ -159,12 +164,24 @@ def _alone_from(start: Int64Array, end: Int64Array) -> Int64Array:
     return alone
 
 
-def _by_cause(facts: Facts, starts: Sequence[int], ends: Sequence[int]) -> dict[str, list[int]]:
+def _owned(facts: Facts, calls: Calls) -> dict[str, IntervalSet]:
+    """What each cause owns. On a host a call that hands a collective over is the rank's own work until that begins."""
+    owned = {cause: facts.time.waterfall.owned(cause) for cause in CAUSES}
+    thread = facts.host.main_thread
+    if facts.device.main is None and thread is not None:
+        frame = facts.trace.collectives
+        mine = matching(frame["name"], _CALL.match) & (frame["thread"].to_numpy() == thread)
+        calling = owned["communication"] & IntervalSet.of_rows(frame, mine)
+        calling = calling - IntervalSet(calls.start_ns, calls.start_ns + calls.dur_ns)
+        owned["communication"] = owned["communication"] - calling
+        owned["framework"] = owned["framework"] | calling
+    return owned
+
+
+def _by_cause(owned: dict[str, IntervalSet], starts: Sequence[int], ends: Sequence[int]) -> dict[str, list[int]]:
     """By cause, what it owns of each gap; causes that own nothing are left out."""
     start, end = np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
-    parts = (
-        {cause: facts.time.waterfall.owned(cause).overlap_with(start, end) for cause in CAUSES} if len(start) else {}
-    )
+    parts = {cause: spans.overlap_with(start, end) for cause, spans in owned.items()} if len(start) else {}
     return {cause: part.tolist() for cause, part in parts.items() if part.any()}
 
 
@@ -175,5 +192,5 @@ def _tail(facts: Facts, calls: Calls) -> dict[str, int]:
     first = int(used["start_ns"].iloc[0])
     since = max(int(calls.ready_ns[-1]), first) if len(calls.ready_ns) else first
     last = IntervalSet.of([(since, int(used["end_ns"].iloc[-1]))])
-    parts = {cause: (facts.time.waterfall.owned(cause) & last).total_ns for cause in CAUSES}
+    parts = {cause: (spans & last).total_ns for cause, spans in _owned(facts, calls).items()}
     return {cause: ns for cause, ns in parts.items() if ns}

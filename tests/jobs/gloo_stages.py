@@ -21,8 +21,10 @@ class _Rank:
         self._message = message
         self._sent: list[dict[str, Any]] = []
         self.begun = 0.0
+        self.python = 0.0
 
     def compute(self, dur: float, *, back: bool = False) -> None:
+        self.at += self.python
         if back:
             self.builder.op("autograd::engine::evaluate_function: MmBackward0", self.at, dur)
         self.builder.op("aten::mm", self.at, dur)
@@ -41,10 +43,16 @@ class _Rank:
         return self.at + self._message
 
     def receive(self, peer: int, there: float) -> None:
+        self.wait(self.ask(peer), there)
+
+    def ask(self, peer: int) -> float:
+        """When the message is asked for."""
         self._call("c10d::recv_", peer)
-        end = max(self.at, there)
-        self.builder.annotation("gloo:recv", self.at - 5, end - self.at + 5)
-        self.at = end
+        return self.at - 5
+
+    def wait(self, asked: float, there: float) -> None:
+        self.at = max(self.at, there)
+        self.builder.annotation("gloo:recv", asked, self.at - asked)
 
     def end_step(self, number: int, *, updates: bool = True) -> None:
         self.at += BETWEEN
@@ -86,6 +94,8 @@ def gpipe(
     steps: int = 6,
     shapes: bool = False,
     message_ms: float = 0.3,
+    python_ms: float = 0.0,
+    early: bool = False,
     info: dict[str, Any] | None = None,
 ) -> list[TraceBuilder]:
     """The traces of all ranks.
@@ -96,19 +106,26 @@ def gpipe(
         steps: How many there are.
         shapes: Whether shapes are recorded.
         message_ms: How long a message is on its way.
+        python_ms: What a stage does in Python in front of each micro-batch.
+        early: Whether a message is asked for in front of the micro-batch before its own.
         info: What `distributedInfo` says beside rank and number of ranks.
     """
     world = len(work_ms)
     ranks = [_Rank(rank, world, shapes=shapes, message=message_ms * MS, info=info or {}) for rank in range(world)]
+    for one in ranks:
+        one.python = python_ms * MS
     for step in range(steps):
         for back in (False, True):
             there = [0.0] * microbatches
             order = range(world - 1, -1, -1) if back else range(world)
             for stage in order:
                 before, after = (stage + 1, stage - 1) if back else (stage - 1, stage + 1)
+                asked: list[float] = []
                 for number in range(microbatches):
                     if 0 <= before < world:
-                        ranks[stage].receive(before, there[number])
+                        while len(asked) < min(number + 1 + early, microbatches):
+                            asked.append(ranks[stage].ask(before))
+                        ranks[stage].wait(asked[number], there[number])
                     ranks[stage].compute(work_ms[stage] * MS * (2 if back else 1), back=back)
                     if 0 <= after < world:
                         there[number] = ranks[stage].send(after)

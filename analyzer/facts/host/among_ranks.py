@@ -2,12 +2,14 @@
 
 A wait leaves no range of its own: `Work.wait()` is Python, and what is around it may be an op, as a node of the backward pass whose
 hook waits, or the range of an optimizer that sends parameters. What tells is that a collective runs, and that of the thread's ops
-none works: nodes of the backward pass call others, and ops that communicate wait.
+none works: nodes of the backward pass call others, and ops that communicate wait. A message that the thread sends or receives has a
+range from its call until it is waited for: that is no wait while the thread still goes on to work, however long the range.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from analyzer.facts.host.ops import OpTree
 from analyzer.facts.host.threads import HostActivity
@@ -20,6 +22,7 @@ from traces.trace import Trace
 
 # A library's range (`gloo:send`) may begin in the call and last while the thread goes on; that of the call itself does not.
 _CALL = Pattern(r"c10d::|record_param_comms")
+_MESSAGE = Pattern(r"\w+:i?(?:send|recv)")
 
 
 def among_ranks(trace: Trace, host: HostActivity, ops: OpTree, thread: int | None) -> IntervalSet:
@@ -31,17 +34,28 @@ def among_ranks(trace: Trace, host: HostActivity, ops: OpTree, thread: int | Non
         ops: Which op encloses which.
         thread: Row in `trace.threads`.
     """
-    running = host.anywhere("collectives")
     if thread is None:
         return EMPTY
+    ranges = trace.collectives
+    mine = ranges["thread"].to_numpy() == thread
+    messages = matching(ranges["name"], _MESSAGE.match) & mine
+    running = IntervalSet.of_rows(ranges, ~messages)
     waits = matching(trace.ops["name"], waits_for_collective) & (trace.ops["thread"].to_numpy() == thread)
     running = running | IntervalSet.of_rows(trace.ops, waits)
-    if not running:
+    if not running and not messages.any():
         return EMPTY
-    ranges = trace.collectives
-    calling = matching(ranges["name"], _CALL.match) & (ranges["thread"].to_numpy() == thread)
+    calling = matching(ranges["name"], _CALL.match) & mine
     working = host.during("ops", thread) - _not_working(ops, thread) - IntervalSet.of_rows(ranges, calling)
-    return running - working
+    return (running | _waited_for(ranges[messages], working)) - working
+
+
+def _waited_for(messages: pd.DataFrame, working: IntervalSet) -> IntervalSet:
+    """When a thread may wait for its messages: a wait ends their range, and none of its ops works between the two."""
+    start, end = (messages[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+    before = np.searchsorted(working.end_ns, end, side="right")
+    worked = np.append(np.iinfo(np.int64).min, working.end_ns)[before]
+    since = np.maximum(start, worked)
+    return IntervalSet.of(zip(since.tolist(), end.tolist(), strict=True))
 
 
 def _not_working(tree: OpTree, thread: int) -> IntervalSet:

@@ -49,7 +49,7 @@ class Clocks(msgspec.Struct, frozen=True):
 
 def fit_clocks(table: Table, matched: Matched) -> Clocks:
     """Fits the clocks of all hosts."""
-    host, hosts = _hosts(table)
+    host, hosts = hosts_of(table)
     rows = table.rows
     start = rows.start_ns.astype(np.float64)
     symmetric = table.symmetric[rows.kind[matched.rows]] if len(matched.rows) else np.zeros(0, dtype=bool)
@@ -106,8 +106,8 @@ def _nearly_together(table: Table, matched: Matched) -> BoolArray:
     return np.asarray(~pairs | (alone & waited)[matched.instance], dtype=bool)
 
 
-def _hosts(table: Table) -> tuple[Int64Array, int]:
-    """Place of each rank's host; a rank whose host is unknown has a clock of its own."""
+def hosts_of(table: Table) -> tuple[Int64Array, int]:
+    """Place of each rank's host, and how many there are; a rank whose host is unknown has a clock of its own."""
     names: dict[object, int] = {}
     places = [
         names.setdefault(one.host if one.host is not None else place, len(names))

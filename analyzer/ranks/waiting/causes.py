@@ -96,15 +96,19 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
             best, f"{words}, and {found['host'][0]} beside", min((more + total) / excess_ns, 1.0), runs_more=True
         )
     if ratio < EXPLAINED_RATIO:
-        if best != "imbalance" and slower + total >= EXPLAINED_RATIO * excess_ns:
-            starved = min(_without_core_ns(late, others) / excess_ns, 1.0)
-            if starved >= EXPLAINED_RATIO:
-                return Why("device", f"its ops and its Python both take longer{_lacked(late)}", starved)
+        starved = min(_without_core_ns(late, others) / excess_ns, 1.0)
+        if best != "imbalance" and starved >= EXPLAINED_RATIO:
+            # What a rank does between ops, and in threads of a library, takes longer as well.
+            both = slower + total >= EXPLAINED_RATIO * excess_ns
+            said = "its ops and its Python both take longer" if both else "all that it does takes longer"
+            return Why("device", f"{said}{_lacked(late)}", starved)
         computes = _mean(late, "compute") - float(np.median([_mean(peer, "compute") for peer in others]))
         if computes >= EXPLAINED_RATIO * excess_ns and not any(row.shape for row in late.kernels):
             return Why("not clear", _NO_SHAPES, max(ratio, 0.0), lacks_shapes=True)
-        parts = ", ".join(f"{name} {min(max(ns / excess_ns, 0), 1):.0%}" for name, (_, ns) in found.items())
-        return Why("not clear", f"no cause explains most of it ({parts}){_lacked(late)}", max(ratio, 0.0))
+        # Rounded down: what falls short of the limit by little would be told to reach it.
+        parts = ", ".join(f"{name} {int(100 * min(max(ns / excess_ns, 0), 1))}%" for name, (_, ns) in found.items())
+        words = f"no cause explains {share(EXPLAINED_RATIO)} of it ({parts}){_lacked(late)}"
+        return Why("not clear", words, max(ratio, 0.0))
     return Why(best, words, ratio, runs_more=best == "imbalance" and runs_more)
 
 

@@ -2,8 +2,9 @@
 
 Method: ByteDance, "What-if analysis of stragglers" (OSDI'25). Every rank goes through its own work and its collectives in the order
 it did. A collective ends for all when the last member has arrived and the data is moved, a batch of messages when the last of them
-is through; of the time in it, the rank's compute hides as much as it hid in the recording. One that the rank began beside another
-is not held back by that, but one on the same stream: those run one after another, so that none begins before the last is over.
+is through; ranks of one host, whose clock says by how much, leave it one after another as they did. Of the time in it, the rank's
+compute hides as much as it hid in the recording. One that the rank began beside another is not held back by that, but one on the
+same stream: those run one after another, so that none begins before the last is over.
 Ranks meet level by level: first all arrive at what is next for them, then those leave whose others are there.
 """
 
@@ -17,6 +18,7 @@ import numpy as np
 from analyzer.ranks.alignment.matching import Matched
 from analyzer.ranks.alignment.table import Table
 from analyzer.ranks.waiting.arrivals import Arrivals
+from analyzer.ranks.waiting.leaving import leaves_later
 from analyzer.ranks.waiting.stopping import Stopping, stopping
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 
@@ -71,6 +73,7 @@ class Replay:
         self.transfer_ns = found.transfer_ns.astype(np.float64)
         self._dur = dur.astype(np.float64)
         self._message = self._messages(len(rows), matched)
+        self._later = leaves_later(table, matched, found, start_ns)
         self._begin = _begins(table, start_ns, self.own_ns)
         self._before = _before(self._member, rows.stream[self._lead])
         self._levels = _Order(table, matched, found, self._turns, self._before).levels()
@@ -130,7 +133,8 @@ class Replay:
                 begins = np.maximum(arrived[level.stops], ended[self._before[level.stops]])
                 end = np.maximum.reduceat(begins, level.first) + transfer_ns[level.over]
                 many = np.diff(np.append(level.first, len(level.stops)))
-                np.maximum.at(ended, level.stops[level.lasts], np.repeat(end, many)[level.lasts])
+                lasts = level.stops[level.lasts]
+                np.maximum.at(ended, lasts, np.repeat(end, many)[level.lasts] + self._later[lasts])
             at[self._member[level.free]] += left[level.free]
             leaving = level.leaving
             member, over = self._member[leaving], ended[leaving]

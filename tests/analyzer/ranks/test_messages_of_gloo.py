@@ -11,6 +11,8 @@ from analyzer.job import explain_job
 from analyzer.job.one import summary_of
 from analyzer.options import Options
 from analyzer.ranks.document import Job
+from analyzer.ranks.merge import measure
+from analyzer.ranks.waiting.replay import Replay
 from building.builders import TraceBuilder
 from jobs.gloo_stages import gpipe, served
 
@@ -57,6 +59,19 @@ def test_the_transfer_of_a_message_is_no_waiting(tmp_path: Path) -> None:
     assert found.pipeline is not None
     # Each works for 30 ms and waits for the other's 30; of the 76 ms of a step 16 are the two messages.
     assert found.pipeline.bubble_ratio == pytest.approx((60 + 2 * 8) / (2 * 76), abs=0.03)
+
+
+@pytest.mark.parametrize(("python_ms", "early"), [(0.0, False), (4.0, False), (0.0, True), (4.0, True)])
+def test_what_a_stage_does_while_its_messages_are_on_their_way_is_its_own(
+    tmp_path: Path, python_ms: float, early: bool
+) -> None:
+    ranks = gpipe((10.0, 10.0, 10.0), 4, shapes=True, info=ONE_GROUP, python_ms=python_ms, early=early)
+    paths = [one.write(tmp_path / f"rank{rank}.json") for rank, one in enumerate(ranks)]
+    found = measure([summary_of(path) for path in paths])
+    replay = Replay(found.table, found.matched, found.found, found.clocks.start_ns)
+    assert replay.as_recorded_ns == pytest.approx(found.step_ns, rel=0.02)
+    assert found.pipeline is not None
+    assert found.pipeline.work_ns == pytest.approx([4 * (30e6 + 2 * python_ms * 1e6)] * 3, rel=0.03)
 
 
 def test_ranks_that_one_serves_are_no_stages(tmp_path: Path) -> None:
