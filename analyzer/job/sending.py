@@ -1,8 +1,8 @@
 """How long a host's thread is in a message: gloo's range lasts from the call until the message is waited for, often much longer.
 
 A pipeline sends what it has computed and goes on at once; that it asks at the end of its step whether the message is through says
-nothing of when it was. What the thread does next ends its part in it. What it will receive it asks for early, and works on something
-else meanwhile: it waits from when that is done.
+nothing of when it was. What the thread does next ends its part in it. What it will receive it asks for early, and works on
+something else meanwhile: it waits from when that is done.
 """
 
 from __future__ import annotations

@@ -149,6 +149,7 @@ def _late(job: Job) -> Iterator[tuple[str, ...]]:
         least = "up to " if one.at_most else ""
         cost = f"{least}{duration(one.waited_ns_per_step)} ({share(one.waited_ns_per_step / max(job.step_ns, 1))})"
         since = "" if one.since_step is None else f", from step {one.since_step}"
+        since += "" if one.every is None else f", every {count(one.every, 'step')}"
         yield (
             str(one.rank), cost, f"{one.steps_late} of {one.of} steps{since}", one.cause, safe.clean(one.cause_detail)
         )  # fmt: skip

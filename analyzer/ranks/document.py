@@ -79,7 +79,8 @@ class LateRank(JobPart, frozen=True, kw_only=True):
     its ends, and nobody's fault. `since_step` is the first step in
     which the rank was late, None where it is late from the first one on. With `at_most` members of its groups are not here: they
     may be as late, and the job then loses less by this one. `chance_ratio` is how likely it is that of all late steps one rank of
-    its peers has as many by chance. `runs_more` says that it runs kernels which its peers do not, or run less often.
+    its peers has as many by chance, and at such distances. `runs_more` says that it runs kernels which its peers do not, or run
+    less often. `every` is from one step to the next in which it is late, where that is always as many; None where it is not.
     """
 
     rank: int
@@ -95,6 +96,7 @@ class LateRank(JobPart, frozen=True, kw_only=True):
     at_most: bool = False
     chance_ratio: float = 1.0
     runs_more: bool = False
+    every: int | None = None
 
     @property
     def of_rank(self) -> bool:

@@ -103,7 +103,8 @@ def _of_rank(late: Sequence[LateRank], step_ns: int, roll: Roll) -> JobVerdict:
     waited, step = duration(first.waited_ns_per_step), duration(step_ns)
     seldom = first.of_rank and first.steps_late < _MOST_RATIO * first.of
     waited += "" if first.since_step is None and not seldom else " on average"
-    since += f", late in {first.steps_late} of {first.of} steps" if seldom else ""
+    regularly = "" if first.every is None else f", every {count(first.every, 'step')}"
+    since += f", late in {first.steps_late} of {first.of} steps{regularly}" if seldom else ""
     text = (
         f"Of the ranks that are here the others wait up to {waited} of each {step} step for rank {first.rank}{since}: {why}."
         if first.at_most

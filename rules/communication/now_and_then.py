@@ -14,6 +14,12 @@ DONE_ALONE = Advice(
     "Do seldom, on all ranks at once or beside training what this rank alone does: validation, metrics, samples, checkpoints.",
     "Its kernels are neither slower nor larger: it runs more of them. Where it has nothing of its own to do, it gets more batches.",
 )
+SAVED_BESIDE = Advice(
+    "python",
+    "if step % 1000 == 0:\n    torch.distributed.checkpoint.async_save(state, checkpoint_id=path)   # every rank writes its part",
+    "What one rank alone does in every so many steps, as writing a checkpoint, all others wait for. Do it less often, beside "
+    "training, or with all ranks: where it is a log or samples, from another thread.",
+)
 _SAME_IN_EACH_STEP = Advice(
     "text",
     "Give all ranks the same work in each step, not on average: batches of like lengths at the same time, or packed to equal "

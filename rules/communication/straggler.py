@@ -42,7 +42,8 @@ more than the others do; on any other rank in what that one waits.
 
 ## When it is wrong
 Ranks that do different work on purpose (pipeline stages). A few steps may hit one rank by chance; the same rank in at least 60 % of
-them is asked for, or so many of all late steps that chance gives them to one rank less than once in twenty times. Ranks that are
+them is asked for, or so many of all late steps, or such distances between them, that chance gives them to one rank less than once
+in twenty times: a checkpoint in each sixth step is told from three steps on that have one. Ranks that are
 missing from the folder cannot be named.
 
 ## Thresholds
@@ -65,7 +66,7 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.ranks.document import LateRank
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
-from rules.communication.now_and_then import DONE_ALONE, by_turns, of_loop, unread
+from rules.communication.now_and_then import DONE_ALONE, SAVED_BESIDE, by_turns, of_loop, unread
 from rules.communication.seen import among_others
 
 META = RuleMeta(
@@ -140,6 +141,7 @@ def _finding(facts: Facts, place: JobPlace, late: LateRank, ratio: float) -> Fin
     more = next(iter(place.more_in), None)
     where = f" It spends {duration(more[1])} more a step {_in(more[0])}." if more else ""
     since = "" if late.since_step is None else f" from step {late.since_step} on"
+    since += "" if late.every is None else f", in one of every {count(late.every, 'step')}"
     mine = "This is that rank." if place.is_late else "This rank waits for it."
     return Finding(
         why=f"Rank {late.rank} arrives last in {share(late.steps_late / late.of)} of {count(late.of, 'matched step')}{since}; "
@@ -254,6 +256,8 @@ def _fix(facts: Facts, late: LateRank, cause: str | None, file: str) -> tuple[Ad
             "sampler = DistributedSampler(dataset, shuffle=True)\nloader = DataLoader(dataset, sampler=sampler, num_workers=4)",
             "Every rank needs its own workers and an equal share of the data.",
         )
+    elif late.every is not None and late.cause == "host":
+        work = SAVED_BESIDE
     elif cause == "compute" and facts.device.main is None:
         work = _ITS_OWN_CORES if late.cause == "device" else _WITH_SHAPES
     elif cause == "compute":

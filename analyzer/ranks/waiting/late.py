@@ -14,9 +14,10 @@ from analyzer.ranks.document import ConfidenceLevel, LateRank, WhatIf
 from analyzer.ranks.waiting.arrivals import Arrivals
 from analyzer.ranks.waiting.causes import EXPLAINED_RATIO, Why, why_late
 from analyzer.ranks.waiting.peers import Peers
+from analyzer.ranks.waiting.regular import chance, late_regularly
 from analyzer.ranks.waiting.replay import Replay
 from analyzer.ranks.waiting.turns import by_turns
-from analyzer.spans.arrays import BoolArray, FloatArray
+from analyzer.spans.arrays import FloatArray
 from analyzer.units import count, duration
 
 # What a late rank has to cost the job, as a share of the step: half of what TraceML warns from, which rule CO003 asks for.
@@ -153,17 +154,20 @@ def _late(
     spread = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
     late = values >= floor_ns
     since, chosen = since_when(values, late)
-    # What came on in the middle is late from there on; before it the rank is not what it is now.
-    if float(values.mean()) < _SURE * spread and since is None:
-        return None
     members = np.flatnonzero(peers.label == peers.label[place])
+    regular = late_regularly(peers.excess_ns[members], int(np.searchsorted(members, place)))
+    if regular is not None:
+        since, chosen = None, 0
+    # What came on in the middle is late from there on; before it the rank is not what it is now.
+    elif float(values.mean()) < _SURE * spread and since is None:
+        return None
     others = [table.summaries[one] for one in members.tolist() if one != place]
     why: Why = why_late(table.summaries[place], others, float(values.sum()) / _steps_of(table, peers, place))
     of = int(len(values) if since is None else len(values) - chosen)
     return LateRank(
         rank=table.ranks[place],
         group=_group_of(table, matched, found, place),
-        steps_late=int(late[chosen:].sum()),
+        steps_late=int(late[chosen:].sum()) if regular is None else regular.times,
         of=of,
         since_step=None if since is None else int(np.array(peers.steps)[seen][since]),
         waited_ns_per_step=int(cost_ns),
@@ -172,20 +176,11 @@ def _late(
         explained_ratio=why.explained_ratio,
         runs_more=why.runs_more,
         confidence=_confidence(why, of),
-        chance_ratio=_chance(peers.excess_ns[members] >= floor_ns, int(late.sum())),
+        chance_ratio=chance(peers.excess_ns[members] >= floor_ns, int(late.sum()))
+        if regular is None
+        else regular.chance_ratio,
+        every=None if regular is None else regular.every,
     )
-
-
-def _chance(late: BoolArray, mine: int) -> float:
-    """How likely it is that of all late steps some rank has so many by chance, at most.
-
-    Args:
-        late: Which peers are late in which steps, shape (peers, steps).
-        mine: How many of them are one rank's.
-    """
-    every, share = int(late.sum()), 1 / len(late)
-    tail = sum(math.comb(every, n) * share**n * (1 - share) ** (every - n) for n in range(mine, every + 1))
-    return min(len(late) * tail, 1.0)
 
 
 def _steps_of(table: Table, peers: Peers, place: int) -> int:

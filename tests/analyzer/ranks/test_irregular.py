@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from analyzer.ranks.waiting.peers import Peers
+from analyzer.ranks.waiting.regular import late_regularly
 from analyzer.ranks.waiting.turns import by_turns
 from jobs.layout import Noise
 from jobs.merged import blamed, told
@@ -38,6 +39,54 @@ def test_a_loader_that_stalls_in_every_fourth_step_is_named() -> None:
     assert blamed(job) == [(1, "host")], job.verdict.text
     assert [(one.steps_late, one.of) for one in job.late] == [(4, 16)]
     assert job.what_if[0].step_ns == pytest.approx(healthy.step_ns, rel=0.1)
+
+
+def test_a_pause_in_each_sixth_step_of_one_of_two_ranks_is_told_with_its_distance() -> None:
+    # Of two ranks chance gives one all three of three late steps once in four times: only their distances tell.
+    job = told("titan", program="ddp", dp=2, steps=18, loader={0: 40 * MS}, every=6, since=1)
+    healthy = told("titan", program="ddp", dp=2, steps=18)
+    assert blamed(job) == [(0, "host")], job.verdict.text
+    assert [(one.steps_late, one.of, one.every) for one in job.late] == [(3, 18, 6)]
+    assert "late in 3 of 18 steps, every 6 steps" in job.verdict.text
+    assert job.what_if[0].step_ns == pytest.approx(healthy.step_ns, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("steps", "every"),
+    [
+        ((5, 11, 17), 6),
+        ((0, 6, 12), 6),
+        ((5, 10, 17), None),
+        ((5, 11), None),
+        ((0, 2, 4), None),
+        ((1, 2, 3), None),
+    ],
+    ids=["each sixth", "from the first on", "no one distance", "two alone", "not throughout", "one after the other"],
+)
+def test_a_rank_is_late_regularly_where_its_steps_lie_equally_far_apart_throughout(
+    steps: tuple[int, ...], every: int | None
+) -> None:
+    excess = np.random.default_rng(1).uniform(-1, 1, (2, 18)) * MS
+    excess[0, list(steps)] += 40 * MS
+    found = late_regularly(excess, 0)
+    assert (None if found is None else found.every) == every
+    if found is not None:
+        assert found.chance_ratio < 0.05
+
+
+def test_what_comes_to_another_rank_as_well_is_no_rank_s_own() -> None:
+    excess = np.zeros((2, 18))
+    excess[0, [5, 11, 17]] = 40 * MS
+    assert late_regularly(excess, 0) is not None
+    excess[1, [2, 8, 14]] = 40 * MS
+    assert late_regularly(excess, 0) is None
+
+
+def test_a_rank_that_is_late_in_each_step_besides_is_late_in_each() -> None:
+    excess = np.zeros((2, 18))
+    excess[0] = 15 * MS
+    excess[0, [5, 11, 17]] = 40 * MS
+    assert late_regularly(excess, 0) is None
 
 
 def test_one_step_that_is_late_by_chance_is_no_stall() -> None:

@@ -350,6 +350,14 @@ def test_where_each_step_waits_for_another_rank_the_work_of_each_step_is_to_be_e
     assert bool(turned) == (advised is not None and "python" not in plan)
 
 
+@pytest.mark.parametrize("every", [6, 1])
+def test_what_one_rank_does_every_so_many_steps_is_to_be_done_beside_training(every: int) -> None:
+    ranks = facts_of(Plan(program="ddp", dp=2, steps=18, python={0: 40 * MS}, every=every, since=1))
+    (found,) = run(*ranks).findings
+    assert ("in one of every 6 steps" in found.why) == (every == 6)
+    assert ("async_save" in found.fix[1].code) == (every == 6)
+
+
 def test_not_applicable_without_collectives() -> None:
     builder = TraceBuilder()
     builder.step(0, 0, 1_000)
