@@ -54,6 +54,19 @@ _EVEN_FIRST = Advice(
 )
 
 
+_LATE_FIRST = Advice(
+    "text",
+    "Speed up this rank first: the others wait for it, and its own report names in what it spends more than they do.",
+    "What it moves and what it waits for come after that: neither makes it late.",
+)
+
+
+def _is_late(facts: Facts) -> bool:
+    """Whether this is the rank that the job's verdict names."""
+    late = None if facts.job is None else facts.job.late
+    return facts.job is not None and late is not None and late.of_rank and facts.job.is_late
+
+
 def _mostly_waits(facts: Facts) -> bool:
     """Whether more than half of what nothing hides is known to be waiting: of stages that is so however even they are."""
     if facts.communication.collectives.stages:
@@ -76,11 +89,13 @@ def _between(least_ns: int, most_ns: int) -> str:
 
 def look_at_all_ranks(facts: Facts) -> tuple[Advice, ...]:
     """Waiting or transferring? Only all ranks together can tell; where they are all here what to do first, if it is waiting."""
+    first = (_LATE_FIRST,) if _is_late(facts) else ()
     if every_rank_is_read(facts):
-        return (_EVEN_FIRST,) if _mostly_waits(facts) else ()
+        return first or ((_EVEN_FIRST,) if _mostly_waits(facts) else ())
     size = facts.recording.world_size
     ranks = f"all {size} ranks" if size is not None else "all ranks"
     return (
+        *first,
         Advice(
             "text",
             f"Record {ranks} over the same steps and compare how long each spends in the same collective.",

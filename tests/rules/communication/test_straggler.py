@@ -377,6 +377,7 @@ def test_with_all_ranks_exposed_communication_says_what_it_is(mine: float, other
     (result,) = run_rules(facts, (EXPOSED,), grade(facts))
     (found,) = result.findings
     assert found.why.endswith(said)
+    assert found.fix[0].code.startswith("Speed up this rank first") == (mine > other)
     assert not any("all 2 ranks" in advice.code for advice in found.fix)
     assert not any("CO003" in caveat for caveat in found.caveats)
 
