@@ -20,6 +20,8 @@ _PEERS = 16
 _BATCH_RATIO = 1.05
 # From this share of its steps on that a rank had no core it is told, as the recorder does of a run.
 LACKED_RATIO = 0.1
+# From so many calls a step on parts of one say nothing.
+_WHOLE_CALLS = 10
 _WORDS = {
     "input": "waiting for its data loader",
     "python": "Python on its host",
@@ -47,8 +49,8 @@ def cause_words(cause: str) -> str:
 class Why(msgspec.Struct, frozen=True):
     """A class of cause and how much of the lateness it explains, 0..1.
 
-    `runs_more` says of an imbalance that it lies in kernels which the others run less often, not in larger ones; `lacks_shapes`
-    that without them a slower device and more work look alike.
+    `runs_more` says that it lies in kernels which the others run less often, not in larger ones, and what is around them;
+    `lacks_shapes` that without them a slower device and more work look alike.
     """
 
     cause: CauseClass
@@ -90,11 +92,11 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
     best = max(found, key=lambda name: found[name][1])
     words, explained = found[best]
     ratio = min(explained / excess_ns, 1.0)
-    if best == "imbalance" and runs_more and ratio < EXPLAINED_RATIO <= (more + total) / excess_ns:
+    if best != "device" and runs_more and ratio < EXPLAINED_RATIO <= (more + total) / excess_ns:
         # Between the kernels that it alone runs lies Python of its own.
-        return Why(
-            best, f"{words}, and {found['host'][0]} beside", min((more + total) / excess_ns, 1.0), runs_more=True
-        )
+        kernels, around = found["imbalance"][0], found["host"][0]
+        told = f"{kernels}, and {around} beside" if best == "imbalance" else f"{around}, and {kernels}"
+        return Why(best, told, min((more + total) / excess_ns, 1.0), runs_more=True)
     if ratio < EXPLAINED_RATIO:
         starved = min(_without_core_ns(late, others) / excess_ns, 1.0)
         if best != "imbalance" and starved >= EXPLAINED_RATIO:
@@ -113,7 +115,8 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
 
 
 def _more_words(calls: MoreCalls) -> str:
-    return f"it runs what the others do not, or run less often: {calls.calls:.2g} more `{calls.name}` a step"
+    many = f"{calls.calls:,.0f}" if calls.calls >= _WHOLE_CALLS else f"{calls.calls:.2g}"
+    return f"it runs what the others do not, or run less often: {many} more `{calls.name}` a step"
 
 
 def _device_words(late: RankSummary) -> str:

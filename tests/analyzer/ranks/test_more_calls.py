@@ -65,3 +65,12 @@ def test_python_between_them_is_part_of_it(python_ms: float, cause: str) -> None
     found = why(rank(("mm", "", 10, 1.0), python_ms=python_ms), 10.0)
     assert found.cause == cause
     assert ("Python on its host beside" in found.detail) is (python_ms > 0)
+
+
+@pytest.mark.parametrize(("each_ms", "cause"), [(0.001, "host"), (0.0, "not clear")])
+def test_what_python_calls_between_is_part_of_what_its_host_does(each_ms: float, cause: str) -> None:
+    """A rank that logs alone: 65 % of it is Python, and the rest the ops that read the loss."""
+    late = rank(("mm", "a", 4, 1.0), ("aten::item", "a", 3_500, each_ms), python_ms=6.5)
+    found = why_late(late, [rank(("mm", "a", 4, 1.0))], 10.0 * MS)
+    assert (found.cause, found.runs_more) == (cause, each_ms > 0)
+    assert ("3,500 more `aten::item` a step" in found.detail) is (each_ms > 0)
