@@ -13,6 +13,7 @@ import pandas as pd
 
 from analyzer.facts.host.ops import OpTree
 from analyzer.facts.host.threads import HostActivity
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
 from traces.patterns import Pattern
@@ -45,7 +46,8 @@ def among_ranks(trace: Trace, host: HostActivity, ops: OpTree, thread: int | Non
     if not running and not messages.any():
         return EMPTY
     calling = matching(ranges["name"], _CALL.match) & mine
-    working = host.during("ops", thread) - _not_working(ops, thread) - IntervalSet.of_rows(ranges, calling)
+    begun = ranges["start_ns"].to_numpy()[calling]
+    working = host.during("ops", thread) - _not_working(ops, thread, begun) - IntervalSet.of_rows(ranges, calling)
     return (running | _waited_for(ranges[messages], working)) - working
 
 
@@ -58,10 +60,23 @@ def _waited_for(messages: pd.DataFrame, working: IntervalSet) -> IntervalSet:
     return IntervalSet.of(zip(since.tolist(), end.tolist(), strict=True))
 
 
-def _not_working(tree: OpTree, thread: int) -> IntervalSet:
-    """When the innermost op of a thread is one that only calls others, or communicates."""
+def _not_working(tree: OpTree, thread: int, begun_ns: Int64Array) -> IntervalSet:
+    """When the innermost op of a thread is one that only calls others, or communicates.
+
+    A `torch.autograd.Function` that begins a collective is an op in which the thread waits for it, as those of
+    `torch.distributed.nn.functional` do; what it computes beside has ops of its own.
+
+    Args:
+        tree: Which op encloses which.
+        thread: The thread.
+        begun_ns: When it calls collectives.
+    """
     ops = tree.ops
     idle = tree.named(lambda name: is_backward_node(name) or is_collective_op(name))
+    functions = tree.named(lambda name: "::" not in name)
+    begins = np.zeros(len(ops) + 1, dtype=bool)
+    begins[tree.enclosing(np.full(len(begun_ns), thread), begun_ns)] = True
+    idle = idle | (functions & begins[:-1])
     mine = ops["thread"].to_numpy() == thread
     if not (idle & mine).any():
         return EMPTY

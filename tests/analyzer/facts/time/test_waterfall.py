@@ -268,13 +268,37 @@ def test_cpu_only_a_node_whose_hook_waits_computes_what_its_ops_do(sent: bool) -
     assert owners(builder) == {"compute": 500 if sent else 800, "python": 200, **alone}
 
 
-def test_cpu_only_what_is_computed_while_a_message_is_on_its_way_is_compute() -> None:
-    # The range of a message begins where it is issued, and ends when it is through.
+@pytest.mark.parametrize("kind", ["send", "recv"])
+def test_cpu_only_what_a_thread_does_while_a_message_is_on_its_way_is_no_wait(kind: str) -> None:
+    # The range of a message begins where it is issued, and ends when somebody has waited for it.
     builder = TraceBuilder(None).step(0, 0, STEP)
-    builder.annotation("c10d::send", 100, 50)
-    builder.annotation("gloo:send", 140, 600)
-    builder.op("aten::linear", 200, 300)
-    assert owners(builder) == {"compute": 300, "communication": 340, "python": 360}
+    builder.annotation(f"c10d::{kind}", 100, 50)
+    builder.annotation(f"gloo:{kind}", 140, 600)
+    builder.op("aten::linear", 200, 100)
+    builder.op("aten::relu", 400, 100)
+    assert owners(builder) == {"compute": 200, "communication": 50 + 240, "python": 510}
+
+
+def test_cpu_only_a_message_that_is_waited_for_at_once_is_a_wait() -> None:
+    builder = TraceBuilder(None).step(0, 0, STEP)
+    builder.op("aten::linear", 0, 100)
+    builder.annotation("c10d::recv_", 100, 50)
+    builder.annotation("gloo:recv", 140, 600)
+    assert owners(builder) == {"compute": 100, "communication": 640, "python": 260}
+
+
+@pytest.mark.parametrize("begins", [True, False])
+def test_cpu_only_a_function_that_begins_a_collective_waits_for_it(begins: bool) -> None:
+    # torch.distributed.nn.functional: what is exchanged in the forward pass, and its gradient in the backward pass.
+    builder = TraceBuilder(None).step(0, 0, STEP)
+    builder.op("_AlltoAllSingle", 0, 800)
+    builder.op("aten::empty", 10, 40)
+    builder.op("aten::cat", 500, 50)
+    if begins:
+        builder.annotation("c10d::alltoall_base_", 100, 20)
+    builder.annotation("gloo:all_to_all", 110, 390, thread=AUTOGRAD)
+    alone = {"communication": 400} if begins else {}
+    assert owners(builder) == {"compute": 400 if begins else 800, "python": 200, **alone}
 
 
 @pytest.mark.parametrize("sent", [True, False])
