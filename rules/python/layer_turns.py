@@ -1,9 +1,10 @@
-"""What turns that each go through layers cost where one call could take all of them: samples, and elements of a tensor."""
+"""What turns that each go through layers cost where one call could take all of them: samples, elements of a tensor, heads."""
 
 from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.facts.loops.elements import ElementLoop
+from analyzer.facts.loops.heads import HeadLoop
 from analyzer.facts.loops.samples import SampleLoop
 from analyzer.finding import Figure, Saving
 from rules.batched import with_kernels
@@ -15,7 +16,7 @@ _BASIS = (
 
 
 def saving_of_turns(
-    facts: Facts, one: SampleLoop | ElementLoop, *, kind: Figure = Figure.BOUND, besides: str = ""
+    facts: Facts, one: SampleLoop | ElementLoop | HeadLoop, *, kind: Figure = Figure.BOUND, besides: str = ""
 ) -> Saving:
     """What all turns but one cost without the products, of which one call has as many to compute.
 

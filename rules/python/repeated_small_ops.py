@@ -5,8 +5,9 @@ A sequence of two or more small ops that repeats ten times or more in a row with
 the weights, a penalty per parameter, statistics per head. Experts called one by one: rows taken by index, layers, and the result
 written back by index, ten times or more in a row. Ten or more backward passes for one update, as gradients per sample take them.
 Ten or more passes through the model, each with its loss, for one backward pass. Elements of a tensor that go through the same
-layers one by one, as frames of a video. Tensors made of Python values or arrays one by
-one, as for a batch of a replay memory. Products, of which no one can be made of another, as for each sample, head or pair.
+layers one by one, as frames of a video. Four or more heads of attention, one after another. Tensors made of Python values or
+arrays one by one, as for a batch of a replay memory. Products, of which no one can be made of another, as for each sample, head or
+pair.
 
 ## Why it costs time
 Each op costs some microseconds of dispatch, however little it computes. On many tensors at once that is paid once.
@@ -20,11 +21,12 @@ for which the time between ops is likely and the turns' own work the most. Sampl
 none of which runs backward by itself or is a step of a cell (PY006); a recurrent layer has to begin from zeros in each, and nothing
 is joined with `cat`, as a state would be. Elements one by one are turns that begin with `select` or a slice and hold layers and ops
 of one activation only, where fewer tensors receive a gradient than layers are called; recorded shapes have to show that the first
-layer takes the element, and without shapes confidence is low. On a device the rule speaks up only where launches limit the step;
-the cost is the idle time in the loop. On a CPU-only trace it is the loop's time, as of PY002. Where a
-turn pauses for a millisecond between two ops, as to decode an image, the pause is no part of it. The saving is the cost times `1 -
-1/n`. Matrix products alone, again and again, count where recorded shapes show that what any of them gives has the shape of nothing
-that one takes: of equal shapes each may need the one before. Unit: nanoseconds.
+layer takes the element, and without shapes confidence is low. Heads are turns of the same ops directly before a `cat` or
+`stack`, each with one softmax between products, or one fused attention, and nothing added behind it. On a device the rule speaks
+up only where launches limit the step; the cost is the idle time in the loop. On a CPU-only trace it is the loop's time, as of
+PY002. Where a turn pauses for a millisecond between two ops, as to decode an image, the pause is no part of it. The saving is the
+cost times `1 - 1/n`. Matrix products alone, again and again, count where recorded shapes show that what any of them gives has the
+shape of nothing that one takes: of equal shapes each may need the one before. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -47,7 +49,8 @@ torch._foreach_lerp_(averages, weights, 1 - decay)
 4. Gradients per sample: `torch.func.vmap(torch.func.grad(...))`; where only their sum is used, one pass for the batch; those of
    inputs: `torch.autograd.grad` of the sum; of several outputs: `is_grads_batched=True`.
 5. Samples one by one: put together to one batch; sequences of several lengths packed. Frames: into the batch for the layers.
-6. Tensors made one by one: one array of all rows, made a tensor once. Copied one by one: `torch._foreach_copy_`.
+6. Heads: one projection for all, `scaled_dot_product_attention` with heads as a dimension.
+7. Tensors made one by one: one array of all rows, made a tensor once. Copied one by one: `torch._foreach_copy_`.
 
 ## Expected gain
 At most what all repetitions but one cost.
@@ -55,7 +58,7 @@ At most what all repetitions but one cost.
 ## When it is wrong
 Identical layers repeat as well: sequences with an op of a layer (matrix product, convolution, normalisation, attention) are not
 reported unless rows are taken and written back around them, or they are products alone whose shapes show that none needs another:
-heads in a loop are missed, and experts whose turns are not alike.
+experts whose turns are not alike are missed, and heads that normalise or add what they give.
 Large groups fill the processor by themselves. Passes that need the result of the one before (inner steps of meta-learning) stay,
 and so do LBFGS's turns through its history. Turns with a layer and a loss may be steps in time or heads: without a recurrent layer
 that begins anew, confidence is low. Norms per parameter belong to OP004. Where no step is marked and the trace is nothing but the
@@ -85,6 +88,7 @@ from rules.experts import AT_ONCE
 from rules.place import location, named
 from rules.python.copied import copies_tensors
 from rules.python.elements import elements_finding
+from rules.python.heads import heads_finding
 from rules.python.judging import LIST_RATIO, evidence, experts_saving, line_of, saving_of, what
 from rules.python.made import makes_tensors
 from rules.python.over_lists import at_once, pages
@@ -145,7 +149,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         one for one in facts.loops.element_loops
         if facts.steps.ratio(one.loop.spans.total_ns) >= limits["min_ratio"] and not may_be_the_steps(facts.steps, one.loop)
     ]  # fmt: skip
-    if not (costly or samples or elements) and passes < limits["min_ratio"]:
+    heads = [
+        one for one in facts.loops.head_loops
+        if facts.steps.ratio(one.loop.spans.total_ns) >= limits["min_ratio"] and not may_be_the_steps(facts.steps, one.loop)
+    ]  # fmt: skip
+    if not (costly or samples or elements or heads) and passes < limits["min_ratio"]:
         longest = max((facts.steps.ratio(loop.calling.total_ns) for loop in loops), default=0.0)
         yield clear(f"repeated small ops take at most {share(longest)} of the step, below {share(limits['min_ratio'])}")
         return
@@ -165,6 +173,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield samples_finding(facts, one)
     for element in elements[:_MAX_FINDINGS]:
         yield elements_finding(facts, element)
+    for head in heads[:_MAX_FINDINGS] if everywhere else ():
+        yield heads_finding(facts, head)
     for loop in costly[:_MAX_FINDINGS]:
         yield _finding(facts, loop)
 

@@ -16,17 +16,18 @@ from analyzer.facts.host.tree import HostTree
 from analyzer.facts.loops.backward import BackwardTimes
 from analyzer.facts.loops.loop import Loop
 from analyzer.facts.loops.products import PLAIN_PRODUCTS, none_of_another, of_two_vectors
+from analyzer.facts.loops.sequence import sequence
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
-from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
+from analyzer.spans.labels import codes_of, distinct_texts, matching
 from analyzer.spans.pauses import long_pauses
 from analyzer.spans.repeats import Runs, canonical, repeated_runs, shorter_runs, varying_runs
 from analyzer.spans.usual import usual_ns
 from traces.patterns import Pattern
 from traces.trace import Trace
 
-__all__ = ["Loop", "find_loops", "may_be_the_steps"]
+__all__ = ["Loop", "find_loops", "loop_of", "may_be_the_steps"]
 
 # Repetitions from which a run is a loop (torch's ForLoopIndexingPattern).
 MIN_REPEATS = 10
@@ -51,9 +52,6 @@ LAYER = Pattern(
 )
 # An op of the backward pass under the engine, or of what DDP does with each gradient: both loops are the library's own, in C++.
 _ENGINE = Pattern(r"(?:autograd|torch\.distributed\.ddp\.reducer)::")
-_BACKWARD_FUNCTION = Pattern(r"\w*Backward\d*$")
-# FSDP2 marks what it does before and behind each unit (torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py).
-_OF_UNITS = Pattern(r"FSDP::")
 
 
 def may_be_the_steps(steps: Steps, loop: Loop) -> bool:
@@ -66,7 +64,7 @@ def may_be_the_steps(steps: Steps, loop: Loop) -> bool:
 def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:
     """All loops in the used steps, longest first."""
     tree = host.tree
-    rows, group = _sequence(steps, tree, host)
+    rows, group = sequence(steps, tree, host)
     # Too few for any loop, with a branch or without.
     if len(rows) < min(MIN_REPEATS, MIN_VARYING_REPEATS):
         return ()
@@ -172,54 +170,27 @@ def _inside(runs: Runs, larger: Runs) -> BoolArray:
     return held
 
 
-def _sequence(steps: Steps, tree: HostTree, host: HostFacts) -> tuple[Int64Array, Int64Array]:
-    """Ops that the program itself calls, in order, each with its group (thread, parent and step)."""
-    frame = tree.frame
-    others = ["loader", "optimizer_step", "zero_grad", "compile"]
-    ranges = is_any(frame["kind"], *others) | matching(frame["name"], _OF_UNITS.match)
-    excluded = tree.under(ranges & tree.of_source("annotations"))
-    ops = tree.of_source("ops")
-    names = distinct_texts(frame["name"])
-    # Only ops of the framework hide their loops; a range, or a function of the user's own, shows the program's.
-    hiding = np.array(["::" in name or _BACKWARD_FUNCTION.match(name) is not None for name in names], dtype=bool)
-    root = tree.parent == np.arange(len(tree.parent))
-    above_hides = ops.take(tree.parent) & hiding.take(codes_of(frame["name"])).take(tree.parent) & ~root
-    start = frame["start_ns"].to_numpy()
-    wanted = ops & ~excluded & ~above_hides & steps.host_window.contains(start)
-    rows = np.flatnonzero(wanted)
-    rows = rows[~_in_collectives(host, frame["thread"].to_numpy()[rows], start[rows])]
-    parent = np.where(root[rows], -1, tree.parent[rows])
-    step = steps.of_host(start[rows])
-    thread = frame["thread"].to_numpy()[rows]
-    order = np.lexsort((start[rows], parent, step, thread))
-    changed = np.zeros(max(len(order) - 1, 0), dtype=bool)
-    for key in (thread, step, parent):
-        ordered = key[order]
-        changed |= ordered[1:] != ordered[:-1]
-    group = np.concatenate([[0], np.cumsum(changed)]) if len(order) else np.empty(0, dtype=np.int64)
-    placed = ~_at_an_end(start[rows][order], frame["end_ns"].to_numpy()[rows][order], group)
-    return rows[order][placed], group[placed]
+def loop_of(
+    trace: Trace, steps: Steps, tree: HostTree, rows: Int64Array, codes: Int64Array, runs: Runs, backward: BackwardTimes
+) -> Loop:
+    """The loop that some runs of one unit are.
 
-
-def _in_collectives(host: HostFacts, thread: Int64Array, start: Int64Array) -> BoolArray:
-    """What begins inside a collective that a thread of a library's own runs (gloo copies what it has gathered), shape (rows,)."""
-    found = np.zeros(len(thread), dtype=np.bool_)
-    for one in np.unique(thread).tolist():
-        if one != host.main_thread and (running := host.threads.during("collectives", one)):
-            mine = thread == one
-            found[mine] = running.contains(start[mine])
-    return found
-
-
-def _at_an_end(start: Int64Array, end: Int64Array, group: Int64Array) -> BoolArray:
-    """Ops of no length that begin where the one before ends.
-
-    Torch before 2.4 writes whole microseconds: the last op inside another one begins, rounded, where that ends, and would stand
-    behind it in some turns of a loop and inside it in others.
+    Args:
+        trace: The trace.
+        steps: Its steps.
+        tree: The host's spans.
+        rows: Their rows, of the ops that the program calls.
+        codes: Names of these, as codes, shape (rows,).
+        runs: The runs.
+        backward: What numbers join to the backward pass.
     """
-    found = np.zeros(len(start), dtype=bool)
-    found[1:] = (group[1:] == group[:-1]) & (end[1:] == start[1:]) & (start[1:] == end[:-1]) & (end[:-1] > start[:-1])
-    return found
+    names = distinct_texts(tree.frame["name"])
+    layers = matching(tree.frame["name"], LAYER.match) & tree.of_source("ops") & ~of_two_vectors(tree)
+    frame, first, last = tree.frame, rows[runs.first[0]], rows[runs.end[0] - 1]
+    begin, end = int(frame["start_ns"].iloc[first]), int(frame["end_ns"].iloc[last])
+    phase = _phase(frame["start_ns"].to_numpy()[layers], steps, backward.starts, begin, end)
+    texts = tuple(names[code] for code in _as_written(codes, runs, 0))
+    return _loop(trace, steps, tree, rows, runs, texts, phase, backward, names, codes, layers[rows])
 
 
 def _loop(

@@ -10,6 +10,7 @@ from analyzer.facts.loops.backward_passes import Passes, many_passes
 from analyzer.facts.loops.elements import ElementLoop, element_loops
 from analyzer.facts.loops.expert_loss import expert_loss
 from analyzer.facts.loops.find import find_loops
+from analyzer.facts.loops.heads import HeadLoop, head_loops
 from analyzer.facts.loops.loop import Loop
 from analyzer.facts.loops.recurrence import Recurrence, recurrences
 from analyzer.facts.loops.samples import SampleLoop, sample_loops
@@ -70,6 +71,11 @@ class LoopFacts(Section):
     def element_loops(self) -> tuple[ElementLoop, ...]:
         """Loops that send elements of a tensor through the same layers one by one, longest first."""
         return element_loops(self.trace, self._host.tree, self.found, self._host.trained_tensors)
+
+    @fact
+    def head_loops(self) -> tuple[HeadLoop, ...]:
+        """Rows of attention heads computed one after another, longest first."""
+        return head_loops(self.trace, self._steps, self._host)
 
     @fact
     def recurrences(self) -> tuple[Recurrence, ...]:

@@ -598,3 +598,20 @@ def test_what_fsdp_does_with_each_parameter_of_a_unit_is_no_loop_of_the_program(
 
 def test_a_loop_beside_a_message_on_its_way_is_the_programs() -> None:
     assert run(RULE, of_library(SHARDED, around="gloo:send")).state is State.FIRED
+
+
+@pytest.mark.parametrize("op", ["aten::argsort", "aten::mul"])
+def test_what_sorts_behind_the_update_may_be_a_metric_of_a_library(op: str) -> None:
+    """Steps end with the update, so that what lies behind it begins the next one."""
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        for index in range(40):
+            for place, name in enumerate(("aten::select", op, "aten::sub")):
+                builder.op(name, at + 45 * index + 15 * place, 12)
+        builder.op("aten::linear", at + 2_000, 990, **{"Sequence number": number * 1_000})
+        node = "autograd::engine::evaluate_function: AddmmBackward0"
+        builder.op(node, at + 9_000, 500, **{"Sequence number": number * 1_000})
+    found = judged(RULE, builder).finding
+    assert ("metric.compute()" in found.fix[0].code) is (op == "aten::argsort")
