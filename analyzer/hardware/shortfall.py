@@ -30,6 +30,9 @@ _HEAD = 32
 _PADDED_RATIO = 1.15
 # What a kernel takes to start and end alone.
 _BRIEF_NS = 10_000
+_NAIVE = (
+    "MIOpen computes it naively, its last resort: no other kernel of its fits the sizes, number format and layout",
+)
 _LEFT = {
     "aten::mm": 0, "aten::bmm": 0, "aten::_scaled_mm": 0, "aten::addmm": 1, "aten::baddbmm": 1, "aten::addmm_": 1,
     "aten::baddbmm_": 1, "aten::_addmm_activation": 1,
@@ -80,13 +83,23 @@ def shortfalls(facts: Facts) -> tuple[Shortfall, ...]:
 def _shortfalls(facts: Facts) -> tuple[Shortfall, ...]:
     limits = device_peaks(facts)[1]
     processors = multiprocessors_of(facts)
+    resort = _of_last_resort(facts)
     found = []
     for number, one in enumerate(operators(facts).rows):
         at = place(one, limits)
         # Of empty inputs, an expert without tokens, there is nothing to multiply.
         if one.op in PRODUCTS and at.least_ns is not None and isinstance(one.work, Work) and one.work.flops:
-            found.append(Shortfall(number, one, at, reasons(one, processors), _whole_ratio(one, at, limits)))
+            why = _NAIVE if number in resort else reasons(one, processors)
+            found.append(Shortfall(number, one, at, why, _whole_ratio(one, at, limits)))
     return tuple(found)
+
+
+def _of_last_resort(facts: Facts) -> frozenset[int]:
+    """Which operators' kernels are a library's last resort, by their places: such a kernel is slow whatever the shapes."""
+    if facts.device.main is None:
+        return frozenset()
+    mine = operators(facts).of_kernel[facts.kernels.named.last_resort]
+    return frozenset(mine[mine >= 0].tolist())
 
 
 def _whole_ratio(operator: Operator, at: Place, limits: Limits | None) -> float:

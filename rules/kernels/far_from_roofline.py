@@ -3,7 +3,8 @@
 ## What it finds
 Matrix products, convolutions and attention that take more than two and a half times as long as their operations and bytes need at
 the device's peaks, with the reason where their shapes tell it: misaligned or skinny operands, too few tiles for the device, a last
-round of tiles that is partly empty, a head dimension that is padded, one channel in each group, a dilation.
+round of tiles that is partly empty, a head dimension that is padded, one channel in each group, a dilation; or a kernel of MIOpen's
+last resort.
 
 ## Why it costs time
 The units that multiply wait, for memory or for one another, or multiply padding. Such a kernel looks as busy as a good one.
@@ -32,7 +33,8 @@ scores = features @ torch.randn(4096, 192)  # 64 such products in one
 2. Skinny or small: make one product of several (concatenate weights, a larger batch, grouped or batched products).
 3. A last round partly empty: sizes whose tiles fill whole rounds, or a larger batch.
 4. Head dimension: 64 or 128.
-5. No reason: look at the kernel with the maker's profiler.
+5. A naive kernel of MIOpen's: another layout, number format or size, or its search.
+6. No reason: look at the kernel with the maker's profiler.
 
 ## Expected gain
 At most the time above the roofline. It is likely only for misaligned sizes: the same work fits aligned ones, and libraries reach
@@ -228,6 +230,8 @@ _FIXES = {
     "each group": "Depthwise convolutions are limited by memory: keep `channels_last`, or trade them for grouped ones.",
     "dilation": "Few kernels are made for it. A dilation of n is an ordinary convolution of each n-th place: take the image "
     "apart into n x n smaller ones in the batch, where its sizes divide by n, and time both.",
+    "naively": "Another layout (`channels_last`), number format or size, or its search: `torch.backends.cudnn.benchmark = True`. "
+    "Time each: no trace tells for which of them it has a better kernel.",
     "less than 10 us": "Fuse or batch calls this short: `torch.compile(model)`, or one product in place of several.",
 }
 _UNNAMED = (

@@ -180,7 +180,7 @@ _WORDS: tuple[tuple[str, Pattern[str]], ...] = tuple(
         ),
         ("int8", r"i8816|i16832|_int8|s8_s8|i8i8"),
         ("fp64", r"dgemm|d884gemm|dcudnn|f64f64"),
-        ("fp32", r"sgemm|scudnn|f32f32_f32f32|_fp32|convolve_sgemm|fp32_fp32|fmha_cutlass[FB]_f32_"),
+        ("fp32", r"sgemm|scudnn|f32f32_f32f32|_fp32|convolve_sgemm|fp32_fp32|fmha_cutlass[FB]_f32_|float_double_float"),
     )
 )
 _TENSOR_CORE = Pattern(

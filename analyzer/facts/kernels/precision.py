@@ -98,7 +98,8 @@ def matrix_work(
     tf32 = fast & (found.is_format("tf32") | (unstated & typed & as_float & ~attention))
     # A name that says nothing of tensor cores is believed only where the op is known to have been given floats.
     plain = (found.off_tensor_cores() | found.on_tensor_cores()) & found.is_format("fp32", "complex")
-    single = matrix & ~attention & ~found.depthwise & ~fast
+    # What a library's last resort takes follows from sizes and layout: nothing says that 16 bits bring a better kernel.
+    single = matrix & ~attention & ~found.depthwise & ~found.last_resort & ~fast
     single &= np.where(typed, as_float, plain & ~found.is_format("complex"))
     known = fast | single | typed | ~unstated | found.on_tensor_cores() | found.off_tensor_cores()
     convolution = np.where(op == NONE, found.is_family("conv"), pick(_named(host, CONV_OP), op))
