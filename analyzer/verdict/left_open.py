@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from analyzer.analysis import BoundBy, Verdict
 from analyzer.facts import Facts
+from analyzer.facts.device.launches import from_source
 from analyzer.units import share
 from analyzer.verdict.case import Case
 from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO
+from traces.trace import Capability
 
 # What the host's side alone cannot decide: either may be waiting for a device that was not recorded.
 _HOST_SIDE: dict[BoundBy, str] = {"python": "is outside any op", "compute": "is inside ops"}
 _NAME_LENGTH = 60
 _STANDS_OUT = 1 / 3
+# Of the kernels so many need a known launch: before the others an idle device may wait for something else.
+_LAUNCHED_RATIO = 0.9
 _READS = ("aten::_local_scalar_dense", "aten::item")
 
 
@@ -33,6 +37,23 @@ def _longest(facts: Facts) -> str:
         return ""
     reads = ", which reads a value off the device and waits until it has one," if longest.name in _READS else ""
     return f" The op `{longest.name[:_NAME_LENGTH]}`{reads} takes {share(min(facts.steps.ratio(longest.ns), 1.0))}."
+
+
+def host_not_recorded(case: Case) -> Verdict | None:
+    """Where only calls of the device's runtime tell of the host, an idle device waits for the next of them: why is not recorded."""
+    facts, totals = case.facts, case.totals
+    if case.found.bound_by != "unknown" or Capability.HOST_OPS in facts.trace.capabilities:
+        return None
+    launched, kernels = facts.time.launched, facts.kernels.named.frame
+    if not len(kernels) or int(from_source(launched, "kernels").sum()) < _LAUNCHED_RATIO * len(kernels):
+        return None
+    if totals.get("unexplained", 0) < BOUND_PART_OF_LOSS * case.found.ratio * sum(totals.values()):
+        return None
+    text = (
+        f"Unclear: for {share(case.found.ratio)} of the step the device idles until its next work is launched: it waits for the "
+        "host, and what the host does meanwhile was not recorded."
+    )
+    return case.says("unknown", text)
 
 
 def ops_left_out(case: Case) -> Verdict | None:

@@ -13,7 +13,7 @@ from analyzer.units import duration, listed, share
 from analyzer.verdict.border import at_the_border
 from analyzer.verdict.case import Case
 from analyzer.verdict.in_gloo import in_gloo
-from analyzer.verdict.left_open import device_not_recorded, in_doubt, ops_left_out
+from analyzer.verdict.left_open import device_not_recorded, host_not_recorded, in_doubt, ops_left_out
 from analyzer.verdict.op_by_op import op_by_op
 from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO
 
@@ -267,6 +267,7 @@ def _dispatch(facts: Facts) -> IntervalSet:
 OVERRIDES: tuple[Callable[[Case], Verdict | None], ...] = (
     in_doubt,
     device_not_recorded,
+    host_not_recorded,
     ops_left_out,
     _only_collectives,
     _without_ops,

@@ -12,7 +12,7 @@ writes it at all.
 On each thread, the order of matrix ops and softmaxes: `aten::_softmax` directly between two of `aten::bmm` / `baddbmm`
 (backward: between two pairs). Measured as `|their softmax and product kernels| / |device busy|`. A classifier's softmax has no
 such neighbours. Inside `aten::_scaled_dot_product_attention_math` it is torch's own function that fell back. Silent where kernels
-of fused attention run.
+of fused attention run for as long or longer, unless that function fell back.
 
 ## Example
 Slow:
@@ -55,7 +55,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Figure, Finding, Outcome, clear, not_applicable
+from analyzer.finding import Advice, Confidence, Figure, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.evidence import kernel_saving, kernel_table, steps_with
@@ -80,25 +80,27 @@ META = RuleMeta(
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when attention written out owns `min_busy_ratio` of the busy time and no fused attention runs."""
     found, kernels = facts.kernels.attention, facts.kernels.named
-    if found.fused.any():
-        yield clear(f"fused attention runs: {share(kernels.busy_ratio(found.fused))} of the busy time")
+    rows = found.softmax | found.products
+    ratio, fused = kernels.busy_ratio(rows), kernels.busy_ratio(found.fused)
+    fell_back = 2 * found.fallbacks > found.calls
+    # Beside more of it that is fused, what is written out may have a reason: its weights are asked for.
+    if found.fused.any() and not fell_back and ratio <= fused:
+        yield clear(f"fused attention runs: {share(fused)} of the busy time")
         return
     if not found.calls:
         yield not_applicable("no softmax between two batched products in the trace")
         return
-    rows = found.softmax | found.products
-    ratio = kernels.busy_ratio(rows)
     if ratio < limits["min_busy_ratio"]:
         yield clear(
             f"attention written out is {share(ratio)} of the busy time, below {share(limits['min_busy_ratio'])}"
         )
         return
-    fell_back = 2 * found.fallbacks > found.calls
     softmax_ns, products_ns = kernels.time_ns(found.softmax), kernels.time_ns(found.products)
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time is attention written out: softmax {share(kernels.busy_ratio(found.softmax))}, "
         f"its products {share(kernels.busy_ratio(found.products))}."
-        + (" `scaled_dot_product_attention` is called, and no fused kernel takes its inputs." if fell_back else ""),
+        + (" `scaled_dot_product_attention` is called, and no fused kernel takes its inputs." if fell_back else "")
+        + (f" Other attention is fused, for {share(fused)}." if found.fused.any() else ""),
         saving=kernel_saving(
             facts,
             softmax_ns + _PRODUCT_RATIO * products_ns,
@@ -109,6 +111,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         fix=(_ASK_WHY,) if fell_back else _fix(),
         verify="Record again: kernels named `flash_fwd`, `fmha` or `attn_fwd`, and no softmax kernel of that size.",
         steps_seen=steps_with(facts, rows),
+        confidence=Confidence.MEDIUM if found.fused.any() else Confidence.HIGH,
         evidence=(kernel_table(facts, rows, "longest kernels of attention"),),
         caveats=("Some masks, head sizes and 32-bit inputs keep the fused kernels from being chosen.",),
     )

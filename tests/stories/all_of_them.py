@@ -35,6 +35,7 @@ from stories import (
     of_odd_recordings,
     of_other_software,
     of_other_uses,
+    of_parts_seen,
     of_pipelines,
     of_public_recordings,
     of_quantised,
@@ -97,6 +98,7 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "documented causes: hosts": of_documented_hosts.STORIES,
     "documented causes: kernels, copies, ranks": of_documented_kernels.STORIES,
     "recordings of others": of_public_recordings.STORIES,
+    "parts that are seen": of_parts_seen.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 

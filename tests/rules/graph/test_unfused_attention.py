@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.finding import State
+from analyzer.finding import Confidence, State
 from building.builders import AUTOGRAD, TraceBuilder
 from rules.graph.unfused_attention import RULE
 from running.one_rule import judged, run
@@ -65,9 +65,28 @@ def test_a_function_that_fell_back_is_asked_why(calls: int, asks: bool) -> None:
     assert ("sdpa_kernel" in finding.fix[0].code) is asks
 
 
-def test_quiet_where_fused_attention_runs() -> None:
-    name = "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4>>(p)"
-    assert run(RULE, world((("aten::_flash_attention_forward", name), *ATTENTION))).state is State.CLEAR
+FUSED = (
+    "aten::_flash_attention_forward", "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4>>(p)",
+)  # fmt: skip
+
+
+def test_quiet_where_as_much_of_it_is_fused() -> None:
+    assert run(RULE, world((*[FUSED] * 3, *ATTENTION), each=10_000)).state is State.CLEAR
+
+
+def test_most_of_it_written_out_beside_some_that_is_fused_is_told_less_surely() -> None:
+    found = judged(RULE, world((FUSED, *ATTENTION), each=15_000)).finding
+    assert "Other attention is fused, for 17 %." in found.why
+    assert found.confidence is Confidence.MEDIUM
+    assert judged(RULE, world()).finding.confidence is Confidence.HIGH
+
+
+def test_a_function_that_fell_back_is_told_beside_more_that_is_fused() -> None:
+    builder = world((*[FUSED] * 4, *ATTENTION), each=10_000)
+    assert run(RULE, builder).state is State.CLEAR
+    for number in range(3):
+        builder.op("aten::_scaled_dot_product_attention_math", number * 100_000 + 380, 400)
+    assert "no fused kernel takes its inputs" in judged(RULE, builder).finding.why
 
 
 @pytest.mark.parametrize(("each", "state"), [(1_600, State.CLEAR), (1_700, State.FIRED)])

@@ -81,7 +81,8 @@ def check(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> I
         yield Symptom(
             "PG005",
             Gravity.CAUTION,
-            "Only device work was recorded: what the host does while the device idles is unknown.",
+            f"Only device work{' and the calls that launch it were' if Capability.LAUNCHES in found else ' was'} recorded: what "
+            "the host does while the device idles is unknown.",
             _activities(trace),
             len(trace.kernels),
             touches=IDLE_CAUSES,
