@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
+from analyzer.facts.communication.between_layers import FEW_BYTES
 from analyzer.finding import Advice
 from analyzer.units import duration
 
@@ -12,6 +13,8 @@ WORTH_ADVICE = 0.05
 MANY_CALLS, SMALL_BYTES = 20, 1 << 20
 # DDP's buckets where the program says nothing; the first has 1 MiB.
 BUCKET_BYTES = 25 << 20
+# Starting a collective of a few numbers and sending them takes some ten microseconds: what takes longer waits.
+_WAITED_NS = 100_000
 # Compute hides less than this of the collectives where streams take turns.
 _HARDLY_HIDDEN = 0.1
 
@@ -36,6 +39,14 @@ _LOGGED = Advice(
     "and read (`.item()`) then. `all_gather_object` and `broadcast_object_list` pickle, and send twice: how long it is, and it. "
     "What every rank can work out alike, as a learning rate, needs no message. DDP's buckets, its hooks and accumulating change "
     "nothing about it.",
+)
+_NUMBERS = Advice(
+    "python",
+    "if step % 100 == 0:      # what is only logged\n    numbers = torch.stack([loss.detach(), accuracy])\n"
+    "    torch.distributed.all_reduce(numbers)",
+    "Most of that time is in collectives of a few numbers, which travel in some ten microseconds: the rest is waiting for ranks "
+    "that come later. Buckets, prefetching, narrower formats and accumulating change nothing about it. What each step needs, as a "
+    "norm of all gradients or a count of tokens, stays; and without them the next collective may have the wait.",
 )
 _SHARDED_UPDATE = Advice(
     "diff",
@@ -69,11 +80,13 @@ _QUEUES = Advice(
 def of_kind(facts: Facts) -> tuple[Advice, ...]:
     """What helps where most of the exposed time is no sum of gradients; empty where it may be one."""
     found = facts.communication.collectives
-    if mostly_own_calls(facts):
-        return of_own_calls(facts)
+    if mostly_own_calls(facts) and (own := of_own_calls(facts)):
+        return own
     kind = found.main_kind or ""
     if "barrier" in kind:
         return (_BARRIER,)
+    if mostly_numbers(facts):
+        return (_NUMBERS,)
     if found.data_parallel and "gather" in kind:
         return (_GATHERED,)
     return (_GATHERED_BEHIND,) if "gather" in kind and _inside_updates(facts) else ()
@@ -92,6 +105,17 @@ def _inside_updates(facts: Facts) -> bool:
 def mostly_own_calls(facts: Facts) -> bool:
     """Whether half of the exposed time or more is what a program with DDP sends beside the gradients."""
     return 2 * facts.communication.own_calls.total_ns >= facts.communication.collectives.exposed.total_ns > 0
+
+
+def mostly_numbers(facts: Facts) -> bool:
+    """Whether half of the exposed time or more is in collectives that send a few numbers and take far longer than that."""
+    found = facts.communication.collectives
+    few, _ = found.smaller_than(FEW_BYTES + 1)
+    few = few[["barrier" not in kind for kind in few["kind"]]]
+    if not len(few):
+        return False
+    waited = (found.exposed & facts.communication.spans_of(few)).total_ns
+    return 2 * waited >= found.exposed.total_ns > 0 and waited >= _WAITED_NS * len(few)
 
 
 def of_own_calls(facts: Facts) -> tuple[Advice, ...]:

@@ -61,6 +61,7 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.communication.advice import hide_more
+from rules.communication.kinds import mostly_numbers
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -147,7 +148,8 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     known = (
         facts.model.infers or found.data_parallel or found.sharded or found.stages or found.activations or found.library
     )
-    return hide_more(facts) if known or not found.may_be_gradients else (wrap, *hide_more(facts))
+    no_gradients = not found.may_be_gradients or mostly_numbers(facts)
+    return hide_more(facts) if known or no_gradients else (wrap, *hide_more(facts))
 
 
 RULE = Rule(META, check, __doc__)

@@ -6,6 +6,7 @@ from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import waiting_for_others
 from analyzer.finding import Advice
 from analyzer.units import duration
+from rules.communication.kinds import mostly_numbers
 
 
 def every_rank_is_here(facts: Facts) -> bool:
@@ -26,6 +27,8 @@ def waiting_or_transferring(facts: Facts) -> str:
     if place is not None and len(place.used) > 1 and not place.job.matched.matched:
         return "Collectives of these ranks could not be matched (CO003): waiting cannot be told from transferring."
     if place is None or row is None or not place.job.matched.matched:
+        if mostly_numbers(facts):
+            return "Most of it is in collectives of a few numbers: that is waiting for ranks that come later, not transferring."
         return "One rank's trace cannot tell waiting for another rank from transferring."
     late, waited = place.late, facts.steps.per_step(waiting_for_others(facts.steps, facts.time, place).total_ns)
     if late is not None and waited:

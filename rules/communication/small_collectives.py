@@ -175,8 +175,8 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         "For collectives of your own: send once, then split.",
     )
     found = facts.communication.collectives
-    if mostly_own_calls(facts):
-        return of_own_calls(facts)
+    if mostly_own_calls(facts) and (own := of_own_calls(facts)):
+        return own
     if _of_few_numbers(facts):
         return (_NUMBERS_TOGETHER, _SCALES) if found.fsdp else (_NUMBERS_TOGETHER,)
     if found.sharded:

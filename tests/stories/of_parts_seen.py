@@ -1,4 +1,4 @@
-"""Stories of recordings that show a part: the device's side alone, or a model of which a part only has what is told."""
+"""Stories in which a part is what matters: the device's side alone recorded, one tower's attention, a few numbers that are sent."""
 
 from __future__ import annotations
 
@@ -6,10 +6,22 @@ from functools import partial
 
 from building.clocked import Clocked
 from stories.devices import A100, of
-from stories.models import ADD, AMPERE, FLASH, FLASH_BACK, NVJET, SDPA, update
+from stories.models import (
+    ADD,
+    AMPERE,
+    CONV_BACK,
+    FLASH,
+    FLASH_BACK,
+    NVJET,
+    RANKS,
+    SDPA,
+    blocks,
+    update,
+)
 from stories.of_requests import NOT_TRAINED
 from stories.story import GITHUB, Story
 
+ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 SOFTMAX = "void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, c10::BFloat16, float>(p)"
 SOFTMAX_BACK = "void at::native::(anonymous namespace)::cunn_SoftMaxBackward<8, c10::BFloat16, float>(p)"
 
@@ -78,6 +90,32 @@ def _two_towers(fused: int) -> Clocked:
     return world
 
 
+def _metrics(cause: bool) -> Clocked:
+    """Lightning, `self.log(..., sync_dist=True)`: four metrics are summed over all ranks and read in each step."""
+    world = Clocked(top=RANKS)
+    for _ in world.steps(5):
+        world.load(60, workers=8)
+        world.copied("HtoD", 8 << 20, pinned=True)
+        with world.inside("DistributedDataParallel.forward"):
+            blocks(world, 40)
+        for _ in range(4 if cause else 0):
+            end = world.collective(
+                "allreduce", 900, kernel=ALL_REDUCE, after=world.busy_until[7], elements=1, dtype="Float", size=8
+            )
+            world.busy_until[7] = end
+            world.read_value()
+        with world.backward():
+            for index in range(40):
+                with world.node("ConvolutionBackward0"):
+                    world.kernel_of("aten::convolution_backward", CONV_BACK, 260, host=40)
+                    if index % 13 == 12:
+                        world.collective(
+                            "allreduce", 1_000, kernel=ALL_REDUCE, after=world.busy_until[7], dtype="Float", size=8
+                        )
+        update(world, "SGD", dur=1_500)
+    return world
+
+
 STORIES = (
     Story(
         "device recorded alone, small kernels",
@@ -133,5 +171,23 @@ STORIES = (
         partial(_two_towers, 11),
         bound=("compute",),
         never=("GR005", "DL001"),
+    ),
+    Story(
+        "metrics summed in each step",
+        "vision, DDP, Lightning",
+        "https://lightning.ai/docs/pytorch/stable/extensions/logging.html",
+        "sync_dist=True has all ranks wait for one another before each backward pass: log seldom, or once an epoch",
+        partial(_metrics, True),
+        told=("CO001", "~a few numbers", "~waiting for ranks that come later"),
+        never=("~bucket_cap_mb", "~no_sync", "~compress_hook", "DL001"),
+    ),
+    Story(
+        "metrics kept on each rank",
+        "vision, DDP, Lightning",
+        "https://lightning.ai/docs/pytorch/stable/extensions/logging.html",
+        "the same with sync_dist=False: gradients are reduced beside the backward pass",
+        partial(_metrics, False),
+        bound=("compute",),
+        never=("CO001", "CO002", "~come later", "DL001"),
     ),
 )

@@ -205,3 +205,53 @@ def test_what_an_update_gathers_is_sent_in_larger_pieces_and_what_layers_gather_
         world.optimizer(begin, world.now - begin, "AdamW")
         world.read_value()
     assert ("allgather_bucket_size" in text(judged(rule, world).finding)) is within
+
+
+def summed(elements: int, *, ddp: bool, dur: float = 900) -> Clocked:
+    """Four numbers are summed over all ranks and read behind each forward pass; gradients are reduced beside the backward pass."""
+    world = Clocked(top=RANKS)
+    for _ in world.steps(4):
+        with world.inside("DistributedDataParallel.forward" if ddp else "forward"):
+            for _ in range(6):
+                layer(world)
+        for _ in range(4):
+            after = world.busy_until[7]
+            end = world.collective("allreduce", dur, kernel=REDUCE, after=after, elements=elements, dtype="Float")
+            world.busy_until[7] = end
+            world.read_value()
+        with world.backward():
+            for _ in range(6):
+                with world.node("MmBackward0"):
+                    layer(world, 2, backward=True)
+        world.collective("allreduce", 500, kernel=REDUCE, after=world.busy_until[7] - 2_000)
+        update(world)
+    return world
+
+
+@pytest.mark.parametrize("rule", [RULE, OVERLAP])
+@pytest.mark.parametrize("ddp", [True, False])
+def test_of_a_few_numbers_ranks_wait_and_send_nothing_worth_a_bucket(rule: Rule, ddp: bool) -> None:
+    said = text(judged(rule, summed(1, ddp=ddp)).finding)
+    assert "waiting for ranks that come later" in said
+    assert not any(word in said for word in ("bucket_cap_mb", "no_sync", "compress_hook", "DistributedDataParallel("))
+    said = text(judged(rule, summed(8 << 20, ddp=ddp)).finding)
+    assert "come later" not in said
+    assert "DistributedDataParallel(" in said or "bucket_cap_mb" in said or "Communicate less" in said
+
+
+def test_of_a_few_numbers_one_rank_tells_that_it_waits() -> None:
+    assert "that is waiting for ranks that come later" in judged(RULE, summed(1, ddp=False)).finding.why
+    assert "cannot tell waiting" in judged(RULE, summed(8 << 20, ddp=False)).finding.why
+
+
+def test_many_short_sums_of_numbers_are_no_waiting() -> None:
+    world = Clocked(top=RANKS)
+    for _ in world.steps(4):
+        for _ in range(60):
+            layer(world, 0.2)
+            after = world.busy_until[7]
+            end = world.collective("allreduce", 30, kernel=REDUCE, after=after, elements=1, dtype="Float")
+            world.busy_until[7] = end
+        update(world)
+    found = run(RULE, world).findings
+    assert not any("come later" in one.why + text(one) for one in found)
