@@ -18,8 +18,8 @@ from analyzer.views.timeline import DrawnStep
 _MAX_INTERVALS = 200
 
 _WITHOUT = {
-    Figure.BOUND: "of a step without the profiler, which slows the rest of it, up to",
-    Figure.ESTIMATE: "of a step without the profiler, whose cost follows what it records, about",
+    Figure.BOUND: "of a step without the profiler up to",
+    Figure.ESTIMATE: "of a step without the profiler about",
 }
 
 
@@ -86,10 +86,12 @@ def _basis(facts: Facts, item: Judged, unprofiled: float | None) -> str:
     if unprofiled is not None and share(unprofiled) != share(item.ratio):
         basis += f"; {_WITHOUT[item.finding.saving.kind]} {share(unprofiled)}"
     elif unprofiled is None and facts.recording.collected.profiler_ns:
-        basis += "; the profiler adds so much to the step that nothing is stated of one without it"
+        basis += "; the profiler slows the step down so much that no saving without it is stated"
     if facts.device.main is None:
         # Measured on planted bottlenecks: traces/README.md shows what their remedies saved beyond the bound.
-        basis += "; the rest, which may get faster with caches and cores to itself, is taken as recorded"
+        basis += (
+            "; the rest of the step is taken as recorded, though it may get faster, with caches and cores to itself"
+        )
     return basis
 
 

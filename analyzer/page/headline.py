@@ -28,13 +28,16 @@ def promises(analysis: Analysis) -> bool:
 
 
 def title(analysis: Analysis) -> str:
-    """`PyTorch performance report: 412 ms a step, 148 ms looks reachable`."""
+    """`PyTorch performance report: 412 ms a step, 148 ms at best`, with what is likely where that is more."""
     what = "PyTorch performance report"
     if analysis.trust.verdict == "unusable":
         return f"{what}: this trace cannot be the base of advice"
     summary = analysis.summary
     head = f"{what}: {duration(summary.step_ns.mean)} {each(analysis)}"
-    return f"{head}, {duration(summary.likely_step_ns)} looks reachable" if promises(analysis) else head
+    if not promises(analysis):
+        return head
+    best, likely = duration(summary.reachable_step_ns), duration(summary.likely_step_ns)
+    return f"{head}, {best} at best" + (f", {likely} likely" if likely != best else "")
 
 
 def verdict(analysis: Analysis) -> str:
@@ -75,7 +78,7 @@ def outlook(analysis: Analysis) -> Iterator[str]:
         yield f"{no_card(analysis)}."
     yield from filter(None, (hardware.utilisation(analysis), hardware.counters_line(analysis)))
     unprofiled = summary.unprofiled_step_ns
-    if unprofiled is not None and unprofiled > 0:
+    if unprofiled is not None and unprofiled > 0 and analysis.trace.steps.source != "whole-trace":
         # A median was measured without it: the mean of uneven steps says nothing of the profiler.
         usual = summary.step_ns.median
         cost = (

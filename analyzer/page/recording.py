@@ -98,7 +98,7 @@ def environment(analysis: Analysis) -> Iterator[tuple[str, str]]:
                 ("memory", trace.profiler.memory), ("FLOPs", trace.profiler.flops))  # fmt: skip
     yield "Recorded", "times" + "".join(f", {what}" for what, is_there in recorded if is_there)
     unprofiled = summary.unprofiled_step_ns
-    if unprofiled:
+    if unprofiled and trace.steps.source != "whole-trace":
         yield "Profiler", f"a step takes {duration(summary.step_ns.median)} with it, {duration(unprofiled)} without"
     if summary.launch_lead_ns_median is not None:
         yield "Launch lead", f"{duration(summary.launch_lead_ns_median)} in the median: how far the host runs ahead"

@@ -46,7 +46,7 @@ def command(methods: str | None, **options: Any) -> None:
     standard: MethodResult | None = None
     failed: list[str] = []
     timed: list[Timed] = []
-    with ProgressLine(patience_s=0.3) as line:
+    with ProgressLine(patience_s=0.3, items="run") as line:
         for result in run_experiment(config, lambda done, total, label: line(label, done, total)):
             if standard is None:
                 assert isinstance(result, MethodResult)

@@ -33,10 +33,15 @@ class ProgressLine:
     """Draws `reading [######----] 45 %, 157 of 350 MB, 812,000 events, 3 s left` over itself.
 
     Use it as a context: leaving it takes the line away, so that neither result nor error message stands behind it.
+
+    Args:
+        patience_s: How long nothing is shown.
+        items: What is counted, where each stage is one item of the whole work: `preset`. Empty where a stage has parts of its own.
     """
 
-    def __init__(self, patience_s: float = _PATIENCE_S) -> None:
+    def __init__(self, patience_s: float = _PATIENCE_S, items: str = "") -> None:
         self._visible = is_terminal(sys.stderr)
+        self._items = items
         self._stage, self._began, self._last = "", time.monotonic(), 0
         self._next_draw = self._began + patience_s
         self._events = 0
@@ -54,9 +59,9 @@ class ProgressLine:
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show that `done` of `total` of a stage is finished; `total` 0 means that nobody knows."""
         now = time.monotonic()
-        if stage != self._stage or done < self._last:
-            self._stage, self._began, self._events = stage, now, 0
-        self._last = done
+        if (stage != self._stage and not self._items) or done < self._last:
+            self._began, self._events = now, 0
+        self._stage, self._last = stage, done
         if now < self._next_draw:
             return
         if not self._visible:
@@ -65,7 +70,7 @@ class ProgressLine:
         self._next_draw = now + _REDRAW_S
         # What wraps could not be taken away: a return goes to the start of the last line only.
         room = shutil.get_terminal_size((80, 24)).columns - 1
-        details = _details(stage, done, total, self._events, now - self._began)
+        details = self._details(stage, done, total, now)
         text = _line(stage, done, total, details, room)[: max(room, 1)]
         click.echo("\r" + pad(text, max(self._drawn, columns(text))), nl=False, err=True)
         self._drawn = columns(text)
@@ -78,9 +83,11 @@ class ProgressLine:
         if rest < _WORTH_A_LINE_S and not stage.startswith(WAITING):
             return
         self._next_draw, self._pause_s = now + self._pause_s, min(2 * self._pause_s, _LONGEST_PAUSE_S)
-        click.echo(
-            f"advisor: {_line(stage, done, total, _details(stage, done, total, self._events, spent), 0)}", err=True
-        )
+        click.echo(f"advisor: {_line(stage, done, total, self._details(stage, done, total, now), 0)}", err=True)
+
+    def _details(self, stage: str, done: int, total: int, now: float) -> list[str]:
+        of_all = [f"{done:,} of {count(total, self._items)} done"] if self._items and total > 0 else []
+        return of_all + _details(stage, done, total, self._events, now - self._began)
 
     def count_events(self, number: int) -> None:
         """Show from now on that so many events of this file were decoded."""

@@ -11,6 +11,7 @@ from analyzer.page.step.waterfall import by_size
 from analyzer.page.words import safe
 from analyzer.report.style import Style
 from analyzer.report.text import card, chart, findings
+from analyzer.report.text.heading import heading
 from analyzer.units import count
 
 _MOST_FINDINGS = 5
@@ -60,7 +61,7 @@ def fix_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     if first is None:
         return
     shown = card_of(first, analysis)
-    yield style.paint(f"First: {shown.rule} {shown.title}", "title") + (f"  {shown.where}" if shown.where else "")
+    yield from heading(f"First: {shown.rule} {shown.title}", shown.where or "", style)
     words, code = list(card.fix_words(first.fix[0], 0, style)), list(card.fix_code(first.fix[0], style))
     # On a narrow screen the words alone would fill it: what is to be changed is the code.
     most = max(_MOST_FIX_WORDS, _MOST_FIX_LINES - len(code))
@@ -69,6 +70,8 @@ def fix_lines(analysis: Analysis, style: Style) -> Iterator[str]:
         last = words[most - 1]
         yield f"{last if safe.columns(last) + 2 <= style.width else last.rsplit(' ', 1)[0]} …"
     most = max(_MOST_FIX_WORDS, _MOST_FIX_LINES - len(words))
+    # A line that says that one more follows takes the room of that one.
+    most += len(code) == most + 1
     yield from code[:most]
     if len(code) > most:
         yield style.paint(f"            … {count(len(code) - most, 'more line')}", "dim")
@@ -77,4 +80,4 @@ def fix_lines(analysis: Analysis, style: Style) -> Iterator[str]:
 
 def more_lines(style: Style) -> Iterator[str]:
     """Where the rest is."""
-    yield style.paint(_WHOLE, "dim")
+    yield from (style.paint(line, "dim") for line in safe.wrap(_WHOLE, style.width))

@@ -9,6 +9,7 @@ from analyzer.analysis.changes import RuleState
 from analyzer.page import changes as words
 from analyzer.page.words import safe
 from analyzer.report.style import Role, Style
+from analyzer.report.text.heading import heading
 
 _ROLES: dict[RuleState, Role] = {"fixed": "good", "new": "bad", "still": "dim", "not checked": "medium"}
 
@@ -19,7 +20,7 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     if since is None:
         return
     figures = words.figures(since) if analysis.trust.verdict != "unusable" else ""
-    yield style.paint(words.heading(since), "title") + (f"  {figures}" if figures else "")
+    yield from heading(words.heading(since), figures, style)
     yield ""
     role: Role = "good" if since.kind == "faster" else "bad" if since.kind == "slower" else "strong"
     yield from (style.paint(f"  {line}", role) for line in safe.wrap(words.answer(since), style.width - 2))

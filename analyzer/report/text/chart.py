@@ -11,6 +11,7 @@ from analyzer.page.words import safe
 from analyzer.page.words.vocabulary import CAUSES
 from analyzer.report.style import Style
 from analyzer.report.text import causes
+from analyzer.report.text.heading import heading
 from analyzer.units import count, duration, share
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -47,7 +48,7 @@ def head_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     how = f" inferred from {safe.name(source.partition(':')[2], 40)}" if source.startswith("inferred:") else ""
     over = count(summary.used_steps, f"used {analysis.trace.steps.noun}") + how
     mean_of = f"mean of {over}; " if source != "whole-trace" else ""
-    yield f"{style.paint(f'Where {steps} goes', 'title')}  {mean_of}parts add up to {mean}"
+    yield from heading(f"Where {steps} goes", f"{mean_of}parts add up to {mean}", style)
     yield ""
     yield stacked_line(analysis, style)
 

@@ -13,6 +13,7 @@ from analyzer.page.recording import is_summary
 from analyzer.page.words import safe
 from analyzer.page.words.vocabulary import MARKS, passed_line
 from analyzer.report.style import Style
+from analyzer.report.text.heading import heading
 from analyzer.units import duration, share
 
 # More cards than this and nobody reads the first.
@@ -45,7 +46,7 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
         yield from _nothing(analysis, style)
         return
     note = "they share time: do not add them up" if len(cards) > 1 else "what fixing it saves"
-    yield f"{style.paint('Findings', 'title')}  {counts(analysis)}; {note}"
+    yield from heading("Findings", f"{counts(analysis)}; {note}", style)
     yield ""
     yield from (line(finding, analysis, style) for finding in cards)
 
@@ -102,7 +103,7 @@ def small_lines(analysis: Analysis, style: Style) -> Iterator[str]:
     small = analysis.minor
     if not small:
         return
-    yield style.paint(NOTES, "title") + f"  {notes_are(analysis)}{grouped(analysis).also_with_trust}"
+    yield from heading(NOTES, f"{notes_are(analysis)}{grouped(analysis).also_with_trust}", style)
     yield ""
     for finding in small:
         worth = f", {saving(finding)}" if finding.saving.stated_ns > 0 else ""

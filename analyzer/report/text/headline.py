@@ -85,7 +85,8 @@ def _more(analysis: Analysis) -> str:
 
 def _unprofiled(analysis: Analysis) -> str:
     unprofiled = analysis.summary.unprofiled_step_ns
-    if unprofiled is None:
+    # What was timed without it is a step: where none is marked, there is nothing to set beside it.
+    if unprofiled is None or wording.each(analysis, whole=_WHOLE) == _WHOLE:
         return ""
     # A median was measured without it: the mean of uneven steps says nothing of the profiler.
     usual = analysis.summary.step_ns.median

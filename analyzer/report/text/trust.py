@@ -8,6 +8,7 @@ from analyzer.analysis import Analysis
 from analyzer.page.recording import RECORD_AGAIN, mended, set_aside
 from analyzer.page.words import safe
 from analyzer.report.style import Style
+from analyzer.report.text.heading import heading
 from analyzer.units import count
 
 _MOST = 12
@@ -23,7 +24,7 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     if analysis.repairs:
         if reasons:
             yield ""
-        yield (style.paint("Repairs", "title") + "  what reading mended or left out; the file itself is as it was")
+        yield from heading("Repairs", "what reading mended or left out; the file itself is as it was", style)
         yield ""
         for repair in analysis.repairs[:_MOST]:
             yield from _item(mended(repair), style)

@@ -20,9 +20,9 @@ def saving(finding: FindingDocument) -> str:
 
 
 def headline(analysis: Analysis) -> tuple[str, str]:
-    """The mean step and what is likely to be left of it."""
+    """The mean step and what is left of it at best, as the reports state it."""
     summary = analysis.summary
-    return units.duration(summary.step_ns.mean), units.duration(summary.likely_step_ns)
+    return units.duration(summary.step_ns.mean), units.duration(summary.reachable_step_ns)
 
 
 def unprofiled(analysis: Analysis) -> str | None:

@@ -47,7 +47,7 @@ class Tab(Static):
 
 
 class TitleBar(Horizontal):
-    """Tabs left, right `412 ms -> 190 ms a step`: what is reachable, or with a baseline before and after."""
+    """Tabs left, right `412 ms -> 190 ms at best`: what is reachable, or with a baseline before and after."""
 
     def __init__(self, session: Session, mode: str) -> None:
         super().__init__()
@@ -80,9 +80,12 @@ class TitleBar(Horizontal):
         if self._session.since is not None:
             return changes.headline(self._session.since, self._glyphs)
         mean, reachable = wording.headline(self._analysis)
-        best = [(f" {self._glyphs.arrow} ", "$quiet"), (reachable, "bold $good")] if reachable != mean else []
+        if reachable == mean:
+            return Content.assemble((mean, "bold"), (f" {each(self._analysis)}" if noun else "", "$quiet"))
         return Content.assemble(
             (mean, "bold"),
-            *best,
-            (f" {each(self._analysis)}" if noun else "", "$quiet"),
+            (f" {self._glyphs.arrow} ", "$quiet"),
+            (reachable, "bold $good"),
+            # Of a step both are: the verdict below names it.
+            (" at best" if noun else "", "$quiet"),
         )

@@ -16,8 +16,8 @@ from analyzer.tui.draw.finding import ends, prose
 from analyzer.tui.draw.wrapped import wrapped
 from analyzer.tui.look.plain import line
 
-# Of the sentence.
-MOST_LINES = 2
+# Of the sentence: where lines are short it takes a third.
+MOST_LINES, MOST_SHORT_LINES, SHORT_LINE = 2, 3, 60
 
 
 class Verdict(Widget):
@@ -37,13 +37,14 @@ class Verdict(Widget):
         ]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """A line for each, and a second one for a long sentence."""
+        """A line for each, and as many as it needs for a long sentence, up to `MOST_LINES`."""
         return len(self._lines(width))
 
     def _lines(self, width: int) -> list[Content]:
         pieces = wrapped(self._answer(), width)
-        if len(pieces) > MOST_LINES:
-            pieces[MOST_LINES - 1 :] = [Content(" ").join(pieces[MOST_LINES - 1 :])]
+        most = MOST_LINES if width >= SHORT_LINE else MOST_SHORT_LINES
+        if len(pieces) > most:
+            pieces[most - 1 :] = [Content(" ").join(pieces[most - 1 :])]
         return [*pieces, *self._since, *self._remarks]
 
     def _answer(self) -> Content:

@@ -95,7 +95,7 @@ def test_a_strip_shows_pieces_however_short(length_ns, opacity):
 def test_picture_names_verdict_causes_and_findings():
     words = " ".join(tree.fromstring(svg.render(analyses.example())).itertext())
     for piece in (
-        "412 ms a step, 148 ms looks reachable",
+        "412 ms a step, 148 ms at best",
         "input wait 142 ms",
         "DL002: at most 142 ms a step",
         "step 8",

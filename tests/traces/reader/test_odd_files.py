@@ -197,6 +197,16 @@ def test_documents_without_a_rank_are_numbered(tmp_path: Path) -> None:
     assert all("no rank" in trace.notes[-1] for trace in traces)
 
 
+def test_a_document_that_stands_there_twice_is_no_job_of_two_ranks(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_bytes(document() + b"\n" + document())
+    (trace,) = read_every(path)
+    (repair,) = trace.repairs
+    assert repair.kind == "several-documents"
+    assert repair.message.endswith("only the first was read: the first stands there again")
+    assert len(trace.steps) == 3
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -361,6 +371,14 @@ def test_what_is_no_chrome_trace_at_all_is_named_for_what_it_is(tmp_path: Path) 
     assert "a CPU profile of Node.js" in refused(tmp_path, json.dumps(profile).encode())
     graph = {"schema": "1.1.1-chakra.0.0.4", "nodes": [{"id": 1, "name": "[pytorch|profiler|execution_trace|thread]"}]}
     assert "an execution trace" in refused(tmp_path, json.dumps(graph).encode())
+    events = {"Type": 79, "CudaEvent": {"startNs": "1", "endNs": "2", "deviceId": 0}}
+    assert "that Nsight Systems exports" in refused(tmp_path, (json.dumps(events) + "\n").encode() * 3)
+    frames = {"start_time": 1.0, "duration": 2.0, "root_frame": {"function": "main", "children": []}}
+    assert "a profile of pyinstrument" in refused(tmp_path, json.dumps(frames).encode())
+    lines_of = {"elapsed_time_sec": 12.3, "files": {"a.py": {"lines": []}}, "growth_rate": 0}
+    assert "a profile of Scalene" in refused(tmp_path, json.dumps(lines_of).encode())
+    assert "stacks for a flame graph" in refused(tmp_path, b"main;train;forward 120\nmain;load 20\n")
+    assert "is not a Chrome trace" in refused(tmp_path, b"main: train, forward 120\n")
     # One stray object in front of events is left out, as before.
     stray = json.dumps([{"note": "copied"}, {**_OP, "cat": "cpu_op"}])
     assert len(read_text(tmp_path, stray).ops) == 1

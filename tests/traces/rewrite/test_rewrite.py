@@ -137,10 +137,10 @@ def test_a_repaired_copy_is_told_as_one(tmp_path: Path) -> None:
         next(one.message for one in Facts(read(path)).health.symptoms if one.code is None)
         for path in (source, tmp_path / "out.json")
     ]
-    left_out = "Events were corrected or left out: partial-step (1)."
+    left_out = "Events were corrected or left out: steps cut off (1)."
     assert said == [
-        f"The file had to be repaired: truncated (1). {left_out}",
-        f"This is a copy of a damaged file: truncated (1). {left_out}",
+        f"The file had to be repaired: the end is missing (1). {left_out}",
+        f"This is a copy of a damaged file: the end is missing (1). {left_out}",
     ]
 
 

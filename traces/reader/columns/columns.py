@@ -211,6 +211,15 @@ class Columns:
         made._kinds.update({(phase, category): kind for phase, category, kind in tables["kinds"]})
         return made
 
+    def same_as(self, other: Columns) -> bool:
+        """Whether other columns, finished as these are, hold the same events: a recording that was written twice."""
+        if self.events != other.events:
+            return False
+        (tables, arrays), (their_tables, theirs) = self.state(), other.state()
+        alike = tables == their_tables and arrays.keys() == theirs.keys()
+        # Of what is unknown, as NaN, the bytes are equal where the values are not.
+        return alike and all(values.tobytes() == theirs[name].tobytes() for name, values in arrays.items())
+
     def take(self, kind: Kind) -> dict[str, npt.NDArray[Any]]:
         """All columns of one kind; empty where there was no such event. They are given up."""
         return {column: values.whole() for column, values in self._tables.pop(kind, {}).items()}

@@ -138,14 +138,18 @@ class Chunks(Generic[Item]):
     def _not_a_trace(self, buffer: bytes) -> UnreadableTraceError:
         start = buffer.removeprefix(BOM_UTF8).lstrip()[:4096]
         fix = "export it with prof.export_chrome_trace(...), or record one with `advisor collect`"
-        if not start.startswith(b"{"):
+        if sniff.is_folded(start):
+            what, why = "holds stacks for a flame graph", "it says how long each took in all, not when"
+            fix = f"{fix}; https://www.speedscope.app draws this file"
+        elif not start.startswith(b"{"):
             what = "is not a Chrome trace"
             why = f"it begins with {start[:40].decode('utf-8', 'replace')!r}"
         elif len(buffer) > limits.MAX_METADATA_BYTES:
             what = f"has no traceEvents in its first {limits.MAX_METADATA_BYTES >> 20} MB"
             why = "no trace holds so much before its events; the file is something else, or was made to fill memory"
         elif known := sniff.other_json(start):
-            what, why, fix = f"is {known[0]}", "it is JSON without traceEvents", known[1]
+            what, fix = f"is {known[0]}", known[1]
+            why = "it has no traceEvents"
         else:
             what = "has no traceEvents"
             why = "it is JSON of another kind, or the export was cut before the first event"

@@ -102,10 +102,12 @@ def decode(path: Path, progress: Progress, strict: bool, several: bool) -> Decod
         for _ in chunks.rest():  # for the digest
             pass
         sha256 = source.sha256
-    if not (several and _tell_apart(documents)):
+    again = any(document.columns.same_as(documents[0].columns) for document in documents[1:])
+    if not (several and _tell_apart(documents)) or again:
         del documents[1:]
     if followed and len(documents) == 1 and not repairs.count("several-documents"):
-        repairs.add("several-documents", rest_offset, detail=" (give every rank its own file)")
+        detail = ": the first stands there again" if again else " (give every rank its own file)"
+        repairs.add("several-documents", rest_offset, detail=detail)
     return Decoded(source.name, sha256, source.size_bytes, tuple(source.notes), tuple(documents), source.kept)
 
 

@@ -64,6 +64,8 @@ _ENDINGS: tuple[tuple[str, tuple[str, str]], ...] = (
     (".prof", ("a cProfile file", "open it with `python -m pstats`")),
 )
 
+# Frames with semicolons between, then a number; `prof.export_stacks` writes it.
+_FOLDED = Pattern(rb"\A[^\n{}\[\]]*[^\n;{}\[\]];[^\n{}\[\]]* \d+\r?\n")
 _PYTHON = ("Python's notation of a trace, not JSON", "write it with `json.dump`, not with `print` or `str`")
 # Keys of JSON that is no trace, near its beginning.
 _OTHER_JSON: tuple[tuple[Pattern[bytes], tuple[str, str]], ...] = (
@@ -75,6 +77,18 @@ _OTHER_JSON: tuple[tuple[Pattern[bytes], tuple[str, str]], ...] = (
     (
         Pattern(rb'"\$schema"\s*:\s*"https://www\.speedscope\.app'),
         ("a speedscope profile", "open it at https://www.speedscope.app"),
+    ),
+    (
+        Pattern(rb'\A\{\s*"Type"\s*:\s*\d+\s*,|"(?:CudaEvent|TraceProcessEvent)"\s*:'),
+        ("the JSON that Nsight Systems exports", "open the report it was made from with `nsys stats`"),
+    ),
+    (
+        Pattern(rb'"root_frame"\s*:\s*\{'),
+        ("a profile of pyinstrument", "open it with `pyinstrument --load`, or as HTML in a browser"),
+    ),
+    (
+        Pattern(rb'"(?:growth_rate|elapsed_time_sec|max_footprint_mb)"\s*:'),
+        ("a profile of Scalene", "open it at https://plasma-umass.org/scalene-gui"),
     ),
     (
         Pattern(rb'"nodes"\s*:\s*\[\s*\{[^\]]*"callFrame"\s*:'),
@@ -135,6 +149,11 @@ def refuse_other_lists(name: str, head: bytes) -> None:
     else:
         return
     raise UnreadableTraceError(f"{name} is {what}", where="its first bytes", fix=fix)
+
+
+def is_folded(head: bytes) -> bool:
+    """Whether a text holds stacks as flame graphs are drawn from, which say how much and not when."""
+    return _FOLDED.search(head) is not None
 
 
 def other_json(head: bytes) -> tuple[str, str] | None:

@@ -85,7 +85,7 @@ def _total(presets: list[Preset], output: Path, timing: bool, skipped: dict[str,
     scores: dict[str, Score] = {}
     again: list[str] = []
     failures: dict[str, str] = {}
-    with ProgressLine(patience_s=0.3) as line:
+    with ProgressLine(patience_s=0.3, items="preset") as line:
         waiting = presets
         for round_ in range(_ROUNDS):
             following = []

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.facts.recording.collected import by_command
 from traces.reader.about.provenance import stated
-from traces.reader.mend.repairs import OF_EVENTS
+from traces.reader.mend.repairs import BRIEFLY, OF_EVENTS
 from traces.trace import Trace
 
 # As of launches without their kernel: what is left says nothing about the whole.
@@ -71,7 +71,7 @@ def _said(trace: Trace) -> str:
     for repair in trace.repairs:
         kept = repair.count <= before.get(repair.kind, 0)
         head = _BEFORE if kept else _EVENTS if repair.kind in OF_EVENTS else _TEXT
-        parts[head].append(f"{repair.kind} ({repair.count:,})")
+        parts[head].append(f"{BRIEFLY[repair.kind]} ({repair.count:,})")
     return " ".join(f"{head}: {', '.join(kinds)}." for head, kinds in parts.items() if kinds)
 
 

@@ -393,7 +393,7 @@ def test_repairs_are_a_reason_without_a_code() -> None:
     mended = msgspec.structs.replace(trace, repairs=(Repair("invalid-number", 3, 17, "..."),))
     (symptom,) = Facts(mended).health.symptoms
     assert (symptom.code, symptom.gravity, symptom.count) == (None, Gravity.CAUTION, 3)
-    assert "invalid-number (3)" in symptom.message
+    assert "numbers that are none (3)" in symptom.message
 
 
 def repaired(builder: TraceBuilder, *kinds: str) -> Facts:
