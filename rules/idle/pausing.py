@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.recording.run_places import WORKER_STARTS
+from analyzer.facts.recording.run_places import RUNS_MODEL, WORKER_STARTS
 from analyzer.finding import Advice
 from rules.framework_words import evaluated_in_larger_batches, evaluated_seldom, saved_seldom
 
@@ -29,6 +29,12 @@ ROLL_OUT_FASTER = Advice(
     "Step many environments at once, in processes of their own, and ask the policy once for all of them.",
     "stable-baselines3: `make_vec_env(..., n_envs=8, vec_env_cls=SubprocVecEnv)`; gymnasium: `AsyncVectorEnv`. A small policy "
     "answers faster on the CPU than on a GPU.",
+)
+# Its name tells neither.
+RUN_SELDOM = Advice(
+    "text",
+    "Where the model is evaluated there: less often, on fewer batches, or in larger ones.",
+    "Where it acts in an environment: several environments at once, and one call of the model for all of them.",
 )
 PLOT_LATER = Advice(
     "text", "Draw less often, after the loop, or in another process.", "Keep the numbers or the tensors, draw later."
@@ -62,6 +68,7 @@ _FIXES: dict[str, tuple[Advice, ...]] = {
     "evaluation": (EVALUATE_SELDOM,),
     "rollouts": (ROLL_OUT_FASTER,),
     "plotting": (PLOT_LATER,),
+    RUNS_MODEL: (RUN_SELDOM,),
     WORKER_STARTS: (KEEP_WORKERS,),
     "logging": (LOG_SELDOM,),
 }

@@ -28,6 +28,9 @@ _COLLECTIVE = Pattern(r"(?:^|/)torch/distributed/(?:c10d_logger|distributed_c10d
 _LOADER, _PROCESS = "torch/utils/data/dataloader.py", "multiprocessing/process.py"
 _STARTS = Pattern(r"_MultiProcessingDataLoaderIter\.__init__$|(?:^|\.)_shutdown_workers$")
 WORKER_STARTS = "worker starts"
+# What calls a model and never a backward pass evaluates, or acts: no name tells which. Of so many looks one would show the other.
+RUNS_MODEL, _FEWEST_AT_MODEL = "model runs", 5
+_FORWARD = Pattern(r"(?:^|\.)forward$")
 # An optimizer with a closure runs forward and backward as often as it likes (LBFGS searches along a line): that is the step itself.
 _OPTIMIZER = Pattern(r"(?:^|/)torch/optim/(?!swa_utils)")
 # Neither an evaluation nor a rollout runs backward: a step that takes longer there is one of training.
@@ -59,7 +62,10 @@ _KINDS = (
     ),
     (
         "evaluation",
-        Pattern(r"(?:^|[_./:])(?:eval|valid|test|infer|predict|metric|score|generat(?!or))", re.IGNORECASE),
+        Pattern(
+            r"(?:^|[_./:])(?:eval|valid|test|infer|predict|metric|score|\w*accurac|estimate_loss|generat(?!or))",
+            re.IGNORECASE,
+        ),
     ),
     # Not `log_prob` and its kin, which are arithmetic.
     (
@@ -89,7 +95,8 @@ class Place(msgspec.Struct, frozen=True):
         function: Of the first functions that the stack of a usual step does not hold the one whose name tells what it does.
         file: Its file.
         kind: What it does, by its name: saving, plotting, rollouts, evaluation, logging, loading or starts of the loader's
-            workers; `ranks` where it waits for others; `step` where usual steps do it as well; None where the name does not tell.
+            workers; runs of a model without training, by what it calls; `ranks` where it waits for others; `step` where usual
+            steps do it as well; None where neither tells.
         ratio: Share of what lies between the steps.
         own_file: File of the program's own line that leads to it; None where no line of its own does.
         own_line: That line.
@@ -135,7 +142,7 @@ def places_of(between: dict[str, Any], *, others: bool, usual_part: float) -> tu
     if not isinstance(rows, list) or total < FEWEST_SAMPLES:
         return ()
     usual = _usual_shares(between)
-    here = _by_start(rows)
+    here, runs_model = _by_start(rows), _only_forward(rows)
     found: dict[Place, float] = {}
     for row in map(dict_of, rows[:MOST_ROWS]):
         place = place_of(row, others=others)
@@ -144,6 +151,8 @@ def places_of(between: dict[str, Any], *, others: bool, usual_part: float) -> tu
         start = _start(row)
         if place.kind not in ("loading", "ranks") and usual.get(start, 0.0) >= _AS_USUAL * here[start] / total:
             place = msgspec.structs.replace(place, kind="step")
+        elif place.kind is None and start in runs_model:
+            place = msgspec.structs.replace(place, kind=RUNS_MODEL)
         found[place] = found.get(place, 0) + int_of(row.get("samples"))
     as_usual = sum(samples for place, samples in found.items() if place.kind == "step")
     ended_with = min(as_usual, usual_part * total)
@@ -203,6 +212,25 @@ def _by_start(rows: list[Any]) -> dict[tuple[str, ...], int]:
     for row in map(dict_of, rows[:MOST_ROWS]):
         found[_start(row)] = found.get(_start(row), 0) + int_of(row.get("samples"))
     return found
+
+
+def _only_forward(rows: list[Any]) -> set[tuple[str, ...]]:
+    """Where functions begin that call a model for half of their time and more, and neither its backward pass nor an update."""
+    forward: dict[tuple[str, ...], int] = {}
+    trains = set()
+    for row in map(dict_of, rows[:MOST_ROWS]):
+        functions = [tuple(map(_text, pair)) for pair in _list(row.get("functions")) if isinstance(pair, list)]
+        if any(pair in _BACKWARD or _OPTIMIZER.search(pair[-1]) for pair in functions if pair):
+            trains.add(_start(row))
+        elif functions and functions[0] and not _FORWARD.search(functions[0][0]):
+            called = any(_FORWARD.search(pair[0]) for pair in functions[1:] if pair)
+            forward[_start(row)] = forward.get(_start(row), 0) + (int_of(row.get("samples")) if called else 0)
+    all_looks = _by_start(rows)
+    return {
+        start
+        for start, looks in forward.items()
+        if looks >= max(_FEWEST_AT_MODEL, all_looks[start] / 2) and start not in trains
+    }
 
 
 def _start(row: dict[str, Any]) -> tuple[str, ...]:

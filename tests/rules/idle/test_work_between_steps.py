@@ -599,3 +599,32 @@ def test_long_steps_that_nothing_tells_from_usual_ones_are_no_work_between(
     result = run(RULE, world(told=told))
     assert result.state is state
     assert state is State.FIRED or "more of the same" in result.reason
+
+
+def _calls(function: str, *inner: tuple[str, str], samples: int) -> dict[str, Any]:
+    return ROLLOUT | {"functions": [[function, "train.py"], *map(list, inner)], "line": 50, "samples": samples}
+
+
+_MODEL = ("Net.forward", "train.py")
+_OTHERS = {
+    "trains": ("Tensor.backward", "torch/_tensor.py"),
+    "updates": ("Adam.step", "torch/optim/adam.py"),
+    "evaluates": _MODEL,
+    "hardly": ("shuffle", "train.py"),
+}
+
+
+@pytest.mark.parametrize("other", _OTHERS)
+def test_a_function_that_calls_the_model_and_trains_nothing_may_evaluate_or_act(other: str) -> None:
+    told = course()
+    rows = [_calls("progress", _MODEL, samples=30), _calls("progress", _OTHERS[other], samples=40)]
+    told["between"] |= {"samples": 70, "places": rows}
+    found = judged(RULE, world(told=told)).finding
+    assert (found.title == "Model runs between the steps") is (other == "evaluates")
+    assert ("Where the model is evaluated there" in found.fix[0].code) is (other == "evaluates")
+
+
+@pytest.mark.parametrize("function", ["estimate_loss", "check_accuracy", "accuracy", "Trainer.compute_accuracy"])
+def test_losses_that_are_estimated_and_accuracies_are_evaluations(function: str) -> None:
+    told = course(place=ROLLOUT | {"functions": [[function, "train.py"]]})
+    assert judged(RULE, world(told=told)).finding.title == "Evaluation between the steps"
