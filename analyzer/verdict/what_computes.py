@@ -52,6 +52,10 @@ _IS_SOME = 0.05
 _PRODUCT = Pattern(
     r"aten::_?(?:(?:add|b|baddb|addb|scaled_)?mm|linear|matmul|(?:cudnn_|miopen_)?convolution\w*|\w+attention\w*)$"
 )
+# On the CPU, what computes layers and little else: products of two tensors may be a metric's.
+_OF_LAYERS = Pattern(
+    r"aten::(?:mkldnn_convolution|_?slow_conv\w*|thnn_conv2d|addmm|native_layer_norm|\w+attention\w*)$"
+)
 # Instances of one template: `void at::native::name<...>(...)`; cuBLAS returns a type that is a template itself.
 _FUNCTION = Pattern(
     r"(?:void |std::enable_if<[^>]*>::type )?((?:[\w~]+::|\(anonymous namespace\)::)*?)((?:\w+::(?=[kK]ernel\b))?[\w$]+)(?!\w*::)"
@@ -139,10 +143,15 @@ def _outside_passes(facts: Facts) -> str:
     if longest is None or facts.steps.ratio(outside.total_ns) < WORTH_TELLING_APART:
         return ""
     ratio = longest.ns / outside.total_ns
+    if ratio < _STANDS_OUT:
+        return ""
+    kept = (
+        " Layers run there that no gradient passes, as of a frozen model or a teacher: where its inputs are the same each epoch, "
+        "what it gives can be computed once and kept."
+    )
     return (
         f"Of the ops behind the update `{longest.name[:_NAME_LENGTH]}` takes {share(min(ratio, 1.0))}."
-        if ratio >= _STANDS_OUT
-        else ""
+        f"{kept if _OF_LAYERS.match(longest.name) else ''}"
     )
 
 

@@ -79,6 +79,10 @@ PROGRAMS = (
         file="frame_by_frame", needs=("torch",), finds=(frozenset({"PY003"}),), never=INPUT, quick=True,
         says=("clip.flatten(0, 1)",), options=("--evidence",),
     ),
+    Program(
+        file="heads_by_hand", needs=("torch",), finds=(frozenset({"PY003"}),), never=INPUT | BETWEEN,
+        says=("scaled_dot_product_attention",),
+    ),
     Program(file="monai_transforms", needs=("monai",), finds=(INPUT,), says=("CacheDataset",)),
     Program(
         file="pyg_builds_graphs", needs=("torch_geometric",), finds=(INPUT,), function="get",

@@ -20,6 +20,7 @@ def world(
     numbered: bool = True,
     updates: bool = True,
     parts: int = 1,
+    behind: str = "aten::histogram",
 ) -> TraceBuilder:
     """Four steps of 10 ms: an input is prepared, a product forward and backward, gradients are clipped, updated, and logged.
 
@@ -30,6 +31,7 @@ def world(
         numbered: Whether ops carry the numbers of the backward pass.
         updates: Whether an optimizer's step shows.
         parts: Forward and backward passes for one update.
+        behind: The op that is computed behind the update.
     """
     builder = TraceBuilder(device)
     passes = (STEP - 1_000 - logged - prepared) / parts
@@ -45,13 +47,13 @@ def world(
             builder.op("aten::addmm", begin + 1, passes / 2 - 4, **mine)
             builder.op(f"{NODE}AddmmBackward0", begin + passes / 2, passes / 2 - 100, **mine)
             builder.op(f"{NODE}torch::autograd::AccumulateGrad", begin + passes - 99, 90)
-        behind = at + prepared + parts * passes
-        builder.op("aten::_foreach_norm", behind, 490)
+        passed = at + prepared + parts * passes
+        builder.op("aten::_foreach_norm", passed, 490)
         if updates:
-            builder.optimizer(behind + 500, 480)
-        builder.op("aten::_fused_adam_", behind + 510, 450)
+            builder.optimizer(passed + 500, 480)
+        builder.op("aten::_fused_adam_", passed + 510, 450)
         if logged:
-            builder.op("aten::histogram", behind + 1_000, logged - 1)
+            builder.op(behind, passed + 1_000, logged - 1)
         if device:
             builder.launch(at + prepared, kernel_start=at + prepared + 5, kernel_dur=passes)
     return builder
@@ -104,3 +106,11 @@ def test_the_verdict_calls_it_neither_the_model_nor_its_optimizer() -> None:
 
 def test_the_op_that_takes_most_of_it_is_named_before_a_product_of_the_model() -> None:
     assert "Of the ops behind the update `aten::histogram` takes 100 %." in said(world(logged=2_000, parts=4))
+
+
+@pytest.mark.parametrize(
+    ("op", "kept"), [("aten::mkldnn_convolution", True), ("aten::histogram", False), ("aten::mm", False)]
+)
+def test_layers_that_no_gradient_passes_may_be_computed_once_and_kept(op: str, kept: bool) -> None:
+    """Products of two tensors may be a metric's."""
+    assert ("computed once and kept" in said(world(logged=2_000, parts=4, behind=op))) is kept
