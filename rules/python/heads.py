@@ -28,6 +28,10 @@ _SLICED = Advice(
     "+out = out.transpose(1, 2).flatten(2)",
     "Heads are a dimension of the batched product. It divides scores by the root of `size`: `scale=` says another factor.",
 )
+_OR_LAYERS = (
+    "Without recorded shapes layers of attention, each of which takes what the one before gave, look the same where nothing is "
+    "added or normalised between them and all are joined: those stay."
+)
 _FASTER = "One large op may take less than many small ones beside that"
 
 
@@ -41,8 +45,9 @@ def heads_finding(facts: Facts, one: HeadLoop) -> Finding:
         fix=(_PROJECTED if one.projects else _SLICED,),
         verify="Record again: each layer attends in one op; with the weights put together the output must be the same.",
         steps_seen=loop.steps_seen,
-        confidence=Confidence.MEDIUM,
+        confidence=Confidence.MEDIUM if one.apart else Confidence.LOW,
         evidence=evidence(facts, loop),
         location=location(line),
+        caveats=() if one.apart else (_OR_LAYERS,),
         title="Attention heads one by one",
     )

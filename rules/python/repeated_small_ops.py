@@ -22,7 +22,8 @@ none of which runs backward by itself or is a step of a cell (PY006); a recurren
 is joined with `cat`, as a state would be. Elements one by one are turns that begin with `select` or a slice and hold layers and ops
 of one activation only, where fewer tensors receive a gradient than layers are called; recorded shapes have to show that the first
 layer takes the element, and without shapes confidence is low. Heads are turns of the same ops directly before a `cat` or
-`stack`, each with one softmax between products, or one fused attention, and nothing added behind it. On a device the rule speaks
+`stack`, each with one softmax between products, or one fused attention, and nothing added behind it; shapes have to show that a
+turn gives less than it takes, and without shapes confidence is low. On a device the rule speaks
 up only where launches limit the step; the cost is the idle time in the loop. On a CPU-only trace it is the loop's time, as of
 PY002. Where a turn pauses for a millisecond between two ops, as to decode an image, the pause is no part of it. The saving is the
 cost times `1 - 1/n`. Matrix products alone, again and again, count where recorded shapes show that what any of them gives has the

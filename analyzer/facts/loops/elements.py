@@ -176,9 +176,19 @@ def _takes_element(trace: Trace, loop: Loop) -> bool | None:
     return any(size > 1 and prod(taken) * size == prod(whole) for size in whole)
 
 
-def _shape(trace: Trace, row: int) -> list[int]:
-    """The shape of an op's first argument; an empty one where it was not recorded."""
+def shapes_of(trace: Trace, row: int) -> list[list[int]]:
+    """The shapes of an op's arguments; none where they were not recorded.
+
+    Args:
+        trace: The trace.
+        row: The op, in `trace.ops`.
+    """
     dims = trace.ops["input_dims"]
     code = int(codes_of(dims)[row])
-    shapes = tensor_dims(distinct_texts(dims)[code]) if code >= 0 else []
+    return tensor_dims(distinct_texts(dims)[code]) if code >= 0 else []
+
+
+def _shape(trace: Trace, row: int) -> list[int]:
+    """The shape of an op's first argument; an empty one where it was not recorded."""
+    shapes = shapes_of(trace, row)
     return shapes[0] if shapes else []

@@ -1,7 +1,8 @@
 """Heads of attention computed one after another, and joined with `cat` or `stack` behind the last.
 
 A head takes what the one beside it takes, and hands nothing on to it. A stack of layers with attention in each adds what it was
-given, or normalises; it ends with no `cat` of what all its layers gave.
+given, or normalises; it ends with no `cat` of what all its layers gave. Layers without either, of which all are joined, look alike
+unless shapes show that what a turn gives is narrower than what it takes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import msgspec
 import numpy as np
 
 from analyzer.facts.host.section import HostFacts
+from analyzer.facts.host.tree import HostTree
 from analyzer.facts.loops.backward import BackwardTimes
+from analyzer.facts.loops.elements import shapes_of
 from analyzer.facts.loops.expert_loss import PRODUCTS
 from analyzer.facts.loops.find import loop_of
 from analyzer.facts.loops.loop import Loop
@@ -52,6 +55,7 @@ class HeadLoop(msgspec.Struct, frozen=True):
         loop: The loop, a turn a head.
         heads: Turns of one run.
         projects: Whether each head has projections of its own.
+        apart: Whether shapes show that no turn can take what another gives; False where none was recorded.
         products: When products are computed in it, of which all heads at once have as many to compute.
         usual_op_ns: Mean time of an op in the forward part that calls no other op, without those that took far longer.
     """
@@ -59,6 +63,7 @@ class HeadLoop(msgspec.Struct, frozen=True):
     loop: Loop
     heads: int
     projects: bool
+    apart: bool
     products: IntervalSet
     usual_op_ns: float
 
@@ -81,17 +86,44 @@ def head_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[HeadLoop, .
     found = []
     for runs in of_unit.values():
         columns = np.array(runs, dtype=np.int64).T
+        apart = _narrows(trace, tree, rows[runs[0][0] : runs[0][0] + runs[0][1]])
+        if apart is False:
+            continue
         loop = loop_of(trace, steps, tree, rows, codes, Runs.alike(*columns), backward)
         found.append(
             HeadLoop(
                 loop,
                 heads=int(np.median(columns[2])),
                 projects="aten::linear" in loop.unit,
+                apart=apart is True,
                 products=products & loop.spans,
                 usual_op_ns=usual_leaf_ns(tree, loop.forward),
             )
         )
     return tuple(sorted(found, key=lambda one: (-one.loop.spans.total_ns, one.loop.unit)))
+
+
+def _narrows(trace: Trace, tree: HostTree, turn: Int64Array) -> bool | None:
+    """Whether the values of a turn have another width than what its first layer or view takes; None where no shapes tell.
+
+    Args:
+        trace: The trace.
+        tree: The host's spans.
+        turn: Rows of one turn's ops there.
+    """
+    frame, ops = tree.frame, trace.ops
+    names = frame["name"].take(turn).tolist()
+    first = names.index("aten::linear") if "aten::linear" in names else 0
+    last = max(place for place, name in enumerate(names) if name == _WHOLE or _PRODUCT.match(name))
+    widths = []
+    for place, argument in ((first, 0), (last, 2 if names[last] == _WHOLE else 1)):
+        at = int(frame["start_ns"].iloc[turn[place]])
+        row = np.flatnonzero((ops["start_ns"] == at).to_numpy() & (ops["name"] == names[place]).to_numpy())
+        shapes = shapes_of(trace, int(row[0])) if len(row) else []
+        if len(shapes) <= argument or not shapes[argument]:
+            return None
+        widths.append(shapes[argument][-1])
+    return widths[0] != widths[1]
 
 
 def _runs(codes: Int64Array, group: Int64Array, names: Sequence[str]) -> list[tuple[int, int, int]]:
