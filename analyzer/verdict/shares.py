@@ -57,7 +57,7 @@ _SENTENCES: dict[BoundBy, str] = {
     "python": "Python-bound: for {share} of the step {who} {idles} outside any op.",
     "communication": "Communication-bound: {share} of the step is collectives with no compute beside them.",
     "copy": "Copy-bound: for {share} of the step data are copied, or are being sent, with no compute beside it.",
-    "allocator": "Allocator-bound: {who} idles for {share} of the step while device memory is allocated or freed.",
+    "allocator": "Allocator-bound: {who} idles for {share} of the step while memory is allocated or freed.",
     "compile": "Compile-bound: {share} of the step goes to compiling, or to capturing graphs.",
     "compute": "Compute-bound: the model itself is {share} of the step.",
     "unknown": "Unclear: for {share} of the step the device idles, and the trace does not show why.",
@@ -89,7 +89,7 @@ LOSSES: dict[BoundBy, str] = {
     "python": "Python outside any op",
     "communication": "exposed communication",
     "copy": "exposed copies",
-    "allocator": "allocating device memory",
+    "allocator": "allocating memory",
     "compile": "compiling or capturing",
     "unknown": "idle time without a known cause",
 }

@@ -151,7 +151,7 @@ def feed_workers(facts: Facts) -> tuple[Advice, ...]:
     )
     full = now is not None and cores is not None and now >= cores - 1
     more = () if full else (_raise_workers(facts),)
-    device = (decode_on_device(),) if facts.device.main is not None else ()
+    device = (decode_on_device(facts),) if facts.device.main is not None else ()
     if used is not None and used >= COMPUTING_RATIO:
         # The workers' cores are the limit: less work for them, where it can go.
         return (*more, *device, *prepare_offline(facts), single_threaded_workers(facts))
@@ -278,15 +278,18 @@ def cheaper_samples(facts: Facts) -> Advice:
     )
 
 
-def decode_on_device() -> Advice:
-    """Let the device decode and augment."""
+def decode_on_device(facts: Facts) -> Advice:
+    """Let the device augment, and decode where it is one that images are decoded on."""
+    # nvJPEG and DALI are NVIDIA's.
+    decodes = facts.device.kind == "cuda"
+    jpeg = '\n# JPEG: torchvision.io.decode_jpeg(encoded, device="cuda"), or a DALI pipeline' if decodes else ""
+    what, left = ("read bytes", "decode and augment") if decodes else ("read and decode", "augment")
     return Advice(
         "python",
         "batch = batch.to(device, non_blocking=True)          # uint8, as stored\n"
         "batch = v2.functional.to_dtype(batch, torch.float32, scale=True)\n"
-        "batch = augment(batch)                               # torchvision.transforms.v2, on the device\n"
-        '# JPEG: torchvision.io.decode_jpeg(encoded, device="cuda"), or a DALI pipeline',
-        "Where the workers' cores are the limit: let them only read bytes, and decode and augment on the device. Transforms of "
-        "torchvision draw once for a batch: all its images get the same crop and colours. Where each has to differ, kornia or DALI "
-        "draw for each.",
+        f"batch = augment(batch)                               # torchvision.transforms.v2, on the device{jpeg}",
+        f"Where the workers' cores are the limit: let them only {what}, and {left} on the device. Transforms of "
+        "torchvision draw once for a batch: all its images get the same crop and colours. Where each has to differ, "
+        f"kornia{' or DALI draw' if decodes else ' draws'} for each.",
     )

@@ -238,7 +238,7 @@ def _sampled(facts: Facts) -> bool:
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
-    device = (decode_on_device(),) if facts.device.main is not None else ()
+    device = (decode_on_device(facts),) if facts.device.main is not None else ()
     workers = (more_workers(facts),) if facts.input.wait.single_process and suggested_workers(facts) else ()
     offline = prepare_offline(facts)
     # The cores are what lacks: a worker beside training hides the rest of the step behind loading, and no more.

@@ -80,7 +80,7 @@ _MOST = 0.5
 _WORDS: dict[str, tuple[str, str | None]] = {
     "device_wait": ("launched work has not started yet", None),
     "input": ("the host waits for the data loader", "DL001"),
-    "allocator": ("the host allocates or frees device memory", "ME001"),
+    "allocator": ("the host allocates or frees memory of the device, or pinned memory", "ME001"),
     "sync": ("the host waits for the device, then catches up", "SY001 to SY004"),
     "transfer_call": ("the host copies batches to the device", "XF001"),
     "optimizer": ("the host runs the optimizer", "OP001"),

@@ -416,7 +416,8 @@ STORIES = (
     Story(
         "Intel GPU, slow loader", "vision, XPU", "https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html",
         "the device waits for data",
-        _intel_gpu, bound=("input",), told=("DL001|DL002",), never=("PR002", "~torch\\.backends\\.cuda", "~\\.cuda\\("),
+        _intel_gpu, bound=("input",), told=("DL001|DL002",),
+        never=("PR002", "~torch\\.backends\\.cuda", "~\\.cuda\\(", '~device="cuda"', "~DALI"),
     ),
     Story(
         "tensor parallelism alone", "LLM pretraining, TP", "https://docs.nvidia.com/nemo/megatron-bridge/latest/performance-guide.html",

@@ -72,6 +72,9 @@ def fusion(trace: Trace, kernels: Kernels, steps: Steps) -> Fusion:
     reduces = found.is_family("reduce")[order]
     # Twice the same in a row sums two tensors, as the norms of all gradients: the one's result is not the other's input.
     same &= ~(reduces[1:] & (name[1:] == name[:-1]))
+    # So do concatenations in a row, as of keys and of values.
+    joins = found.is_family("cat")[order]
+    same &= ~(joins[1:] & joins[:-1])
     joined = able[1:] & able[:-1] & (stream[1:] == stream[:-1]) & same & (step[1:] == step[:-1])
     chained = np.zeros(len(frame), dtype=bool)
     chained[order[1:][joined]] = True

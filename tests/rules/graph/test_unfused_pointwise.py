@@ -63,6 +63,22 @@ def test_norms_of_tensors_one_after_another_are_no_run(shapes: tuple[int, ...] |
     assert run(RULE, world(name=norm, shapes=shapes)).state is State.CLEAR
 
 
+def test_concatenations_of_several_tensors_are_no_run_but_what_makes_their_parts_is() -> None:
+    """A cache of keys and values grows by two of them: neither reads what the other made."""
+    joined = "void at::native::(anonymous namespace)::CatArrayBatchedCopy_aligned16_contig<uint4>(p)"
+    assert run(RULE, world(name=joined)).state is State.CLEAR
+    assert run(RULE, world(name=joined, shapes=None)).state is State.CLEAR
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        for index, name in enumerate((POINTWISE, joined, joined)):
+            begin = at + 2_000 + index * 10_000
+            builder.launch(at + index * 100, kernel_start=begin, kernel_dur=10_000, name=name)
+        builder.launch(at + 400, kernel_start=at + 32_000, kernel_dur=60_000, name=GEMM, op="aten::mm")
+    assert "the longest of 2 kernels" in judged(RULE, builder).finding.why
+
+
 def test_a_reduction_between_others_belongs_to_their_run() -> None:
     builder = TraceBuilder()
     total = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::MeanOps<float>>>(p)"
