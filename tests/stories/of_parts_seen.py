@@ -16,6 +16,9 @@ from stories.models import (
     RANKS,
     SDPA,
     blocks,
+    layer,
+    layers,
+    layers_back,
     update,
 )
 from stories.of_requests import NOT_TRAINED
@@ -75,15 +78,15 @@ def _two_towers(fused: int) -> Clocked:
     """A vision-language model of twelve layers, of which some have fused attention."""
     world = Clocked(top=of(A100))
     for _ in world.steps(5):
-        for layer in range(12):
+        for number in range(12):
             world.kernel_of("aten::linear/aten::addmm", AMPERE, 300)
-            _attention(world, fused=layer < fused)
+            _attention(world, fused=number < fused)
             world.kernel_of("aten::linear/aten::addmm", AMPERE, 300)
         with world.backward():
-            for layer in reversed(range(12)):
+            for number in reversed(range(12)):
                 with world.node("AddmmBackward0"):
                     world.kernel_of("aten::mm", AMPERE, 600)
-                _attention_back(world, fused=layer < fused)
+                _attention_back(world, fused=number < fused)
                 with world.node("AddmmBackward0"):
                     world.kernel_of("aten::mm", AMPERE, 600)
         update(world)
@@ -113,6 +116,32 @@ def _metrics(cause: bool) -> Clocked:
                             "allreduce", 1_000, kernel=ALL_REDUCE, after=world.busy_until[7], dtype="Float", size=8
                         )
         update(world, "SGD", dur=1_500)
+    return world
+
+
+def _trained_in_part(checkpoints: bool) -> Clocked:
+    """Twelve layers that autograd does not record, and a head that it does: checkpoints, computed again, or a frozen model."""
+    world = Clocked(top=of(A100))
+    for _ in world.steps(4):
+        for _ in range(12):
+            if checkpoints:
+                with world.within("CheckpointFunction"):
+                    layer(world)
+            else:
+                layer(world)
+        world.recorded = True
+        layers(world, 3)
+        world.recorded = False
+        layers_back(world, 3)
+        with world.backward():
+            for _ in range(12 if checkpoints else 0):
+                with world.node("CheckpointFunctionBackward"):
+                    world.recorded = True
+                    layer(world)
+                    world.recorded = False
+                    with world.node("MmBackward0"):
+                        layer(world, 2.0, backward=True)
+        update(world)
     return world
 
 
@@ -189,5 +218,25 @@ STORIES = (
         partial(_metrics, False),
         bound=("compute",),
         never=("CO001", "CO002", "~come later", "DL001"),
+    ),
+    Story(
+        "layers checkpointed",
+        "LLM fine-tuning, use_reentrant=True",
+        "https://huggingface.co/docs/transformers/main/en/grad_checkpointing",
+        "checkpoints are not recorded in the forward pass and computed again in the backward pass: nothing of it is frozen",
+        partial(_trained_in_part, True),
+        bound=("compute",),
+        told=("KE006",),
+        never=("~without gradients", "~encoder", "DL001"),
+    ),
+    Story(
+        "layers frozen",
+        "LLM fine-tuning, head alone",
+        "https://huggingface.co/docs/transformers/main/en/grad_checkpointing",
+        "the same layers under no_grad, of which no node takes a gradient: what they give may be kept",
+        partial(_trained_in_part, False),
+        bound=("compute",),
+        told=("~without gradients, as of a frozen model",),
+        never=("KE006", "DL001"),
     ),
 )

@@ -1,7 +1,9 @@
 """Layers that autograd records for a backward pass, by the numbers that ops carry.
 
 An op gets a sequence number where autograd records, and each op that is recorded for the backward pass takes one. Under
-`torch.no_grad()` ops carry none; where no weight wants a gradient the next op carries the same number.
+`torch.no_grad()` ops carry none; where no weight wants a gradient the next op carries the same number. Inside the forward pass of
+an autograd function in Python nothing is recorded, though its own backward pass takes the gradient: a checkpoint is one, and
+so are layers of many libraries.
 """
 
 from __future__ import annotations
@@ -9,10 +11,12 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from analyzer.facts.host.ops import OpTree
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.recomputation import FORWARD
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.labels import distinct_texts
 from analyzer.spans.open_spans import NONE
 from traces.reader.names.vocabulary import is_backward_node
 
@@ -55,4 +59,10 @@ def outer_layers(host: HostFacts) -> tuple[Int64Array, BoolArray]:
     top = top[np.argsort(ops["start_ns"].to_numpy()[top], kind="stable")]
     number = ops["sequence"].to_numpy(dtype=np.int64, na_value=-1)[top]
     taken = (number >= 0) & (np.append(number[1:], np.iinfo(np.int64).max) != number)
-    return top, taken
+    return top, taken | _in_functions(tree)[top]
+
+
+def _in_functions(tree: OpTree) -> BoolArray:
+    """Which ops are inside an autograd function whose node is in the backward pass: `CheckpointFunction`, say. Shape (ops,)."""
+    nodes = {name.removesuffix("Backward") for name in distinct_texts(tree.ops["name"]) if name.endswith("Backward")}
+    return tree.under(tree.named(nodes.__contains__))
