@@ -13,8 +13,10 @@ WORTH_ADVICE = 0.05
 MANY_CALLS, SMALL_BYTES = 20, 1 << 20
 # DDP's buckets where the program says nothing; the first has 1 MiB.
 BUCKET_BYTES = 25 << 20
-# Starting a collective of a few numbers and sending them takes some ten microseconds: what takes longer waits.
+# Starting a collective of a few numbers and sending them takes some ten microseconds, over gloo's sockets up to a millisecond: what
+# takes longer waits.
 _WAITED_NS = 100_000
+_WAITED_ON_HOST_NS = 2_000_000
 # Compute hides less than this of the collectives where streams take turns.
 _HARDLY_HIDDEN = 0.1
 
@@ -44,7 +46,7 @@ _NUMBERS = Advice(
     "python",
     "if step % 100 == 0:      # what is only logged\n    numbers = torch.stack([loss.detach(), accuracy])\n"
     "    torch.distributed.all_reduce(numbers)",
-    "Most of that time is in collectives of a few numbers, which travel in some ten microseconds: the rest is waiting for ranks "
+    "Most of that time is in collectives of a few numbers, which travel far sooner: the rest is waiting for ranks "
     "that come later. Buckets, prefetching, narrower formats and accumulating change nothing about it. What each step needs, as a "
     "norm of all gradients or a count of tokens, stays; and without them the next collective may have the wait.",
 )
@@ -115,7 +117,8 @@ def mostly_numbers(facts: Facts) -> bool:
     if not len(few):
         return False
     waited = (found.exposed & facts.communication.spans_of(few)).total_ns
-    return 2 * waited >= found.exposed.total_ns > 0 and waited >= _WAITED_NS * len(few)
+    least = _WAITED_NS if facts.device.main is not None else _WAITED_ON_HOST_NS
+    return 2 * waited >= found.exposed.total_ns > 0 and waited >= least * len(few)
 
 
 def of_own_calls(facts: Facts) -> tuple[Advice, ...]:
