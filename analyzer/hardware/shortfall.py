@@ -20,7 +20,7 @@ _WIDTH = 8
 _SHORT_TYPES = ("Half", "BFloat16")
 # The usual tile of a product, of which each multiprocessor computes one at a time (same source, tile quantization).
 _TILE = 128
-# A side shorter than half a tile leaves most of it empty.
+# A side of a quarter of a tile leaves most of it empty, and few operations for each byte.
 _NARROW = 32
 # Of two or three rounds the last may be nearly empty; of many it hardly matters.
 _MOST_WAVES = 4
@@ -151,7 +151,7 @@ def _product(left: Shape, right: Shape, operator: Operator, multiprocessors: int
     if odd and first_type(operator.input_types) in _SHORT_TYPES:
         found.append(f"misaligned: {_listed(odd)} not a multiple of {_WIDTH}")
     narrow = min(rows, depth, columns)
-    if narrow < _NARROW:
+    if narrow <= _NARROW:
         found.append(f"skinny: one side of [{rows}, {depth}] x [{depth}, {columns}] is {narrow} long")
     return found + _tiling(batch, rows, columns, multiprocessors)
 

@@ -249,6 +249,22 @@ STORIES = (
         never=("KE001", "PR003", "KE005"),
     ),
     _tracelens(
+        "tall and skinny",
+        "benchmark, MI300X",
+        "131072 x 32 x 32: a quarter of the memory's bandwidth; few operations for each byte",
+        partial(_product, 131_072, 32, 32, 13.5, "64x128x32", 2_048),
+        told=("KE005", "~skinny: one side of"),
+        never=("PR003", "KE001", "~_align8"),
+    ),
+    _tracelens(
+        "tall, not skinny",
+        "benchmark, MI300X",
+        "the same with 1024 columns, near its roofline",
+        partial(_product, 131_072, 1_024, 1_024, 420, "256x256x64", 2_048),
+        bound=("compute",),
+        never=("KE005", "PR003", "KE001", "~skinny"),
+    ),
+    _tracelens(
         "heads of 80",
         "benchmark, MI300X",
         "a head dimension that is padded: a fraction of the peak",

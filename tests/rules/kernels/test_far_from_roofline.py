@@ -95,6 +95,10 @@ def test_on_a_cpu_what_was_measured_counts() -> None:
     (one,) = shortfalls(skinny)
     assert one.place.side == "memory"
     assert one.reasons == ("skinny: one side of [1024, 1024] x [1024, 4] is 4 long",)
+    (one,) = shortfalls(Facts(world(dur=800, sizes=(4096, 32, 32), calibrated=2e11).trace()))
+    assert one.reasons == ("skinny: one side of [4096, 32] x [32, 32] is 32 long",)
+    (one,) = shortfalls(Facts(world(dur=800, sizes=(4096, 33, 40), calibrated=2e11).trace()))
+    assert not one.reasons
 
 
 @pytest.mark.parametrize(("lacked", "state"), [(0.0, State.FIRED), (0.1, State.FIRED), (0.6, State.CANNOT_TELL)])
