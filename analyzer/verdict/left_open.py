@@ -1,11 +1,11 @@
-"""Verdicts that the recording leaves open: a device not recorded, ops left out, kernels that may compute or communicate."""
+"""Verdicts that a recording leaves open: of next to nothing, without its device or its ops, or of kernels that may communicate."""
 
 from __future__ import annotations
 
 from analyzer.analysis import BoundBy, Verdict
 from analyzer.facts import Facts
 from analyzer.facts.device.launches import from_source
-from analyzer.units import share
+from analyzer.units import count, share
 from analyzer.verdict.case import Case
 from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO
 from traces.trace import Capability
@@ -16,6 +16,8 @@ _NAME_LENGTH = 60
 _STANDS_OUT = 1 / 3
 # Of the kernels so many need a known launch: before the others an idle device may wait for something else.
 _LAUNCHED_RATIO = 0.9
+# One call that is recorded by itself, as of a small benchmark, is a handful of ops.
+_TOO_FEW = 5
 _READS = ("aten::_local_scalar_dense", "aten::item")
 
 
@@ -62,6 +64,16 @@ def ops_left_out(case: Case) -> Verdict | None:
     if thinned is None or not thinned.mostly or case.found.bound_by == "compute":
         return None
     return case.says("unknown", f"Unclear: {thinned.words}; what was left out looks like idle time.")
+
+
+def too_little(case: Case) -> Verdict | None:
+    """Where a recording without steps holds next to nothing, it shows what was recorded and not what a program waits for."""
+    trace = case.facts.trace
+    held = len(trace.ops) + len(trace.kernels) + len(trace.copies)
+    if case.facts.steps.source != "whole-trace" or held >= _TOO_FEW:
+        return None
+    what = count(held, "op or kernel", "ops and kernels")
+    return case.says("unknown", f"Unclear: the recording holds {what}, too little to say what the program waits for.")
 
 
 def in_doubt(case: Case) -> Verdict | None:

@@ -13,7 +13,7 @@ from analyzer.units import duration, listed, share
 from analyzer.verdict.border import at_the_border
 from analyzer.verdict.case import Case
 from analyzer.verdict.in_gloo import in_gloo
-from analyzer.verdict.left_open import device_not_recorded, host_not_recorded, in_doubt, ops_left_out
+from analyzer.verdict.left_open import device_not_recorded, host_not_recorded, in_doubt, ops_left_out, too_little
 from analyzer.verdict.op_by_op import op_by_op
 from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO
 
@@ -33,8 +33,6 @@ _INFERRED: dict[BoundBy, tuple[str, str]] = {
         "the program is outside any op, but nothing shows that this is the program's own code",
     ),
 }
-# Waits that the program asks for, and could do without or do later.
-_PROGRAMS_WAITS = ("scalar", "copy_out", "copy_in", "explicit", "extension", "shape")
 # Causes of launching on the host, as the verdict groups them.
 _DISPATCH = ("launch", "framework", "optimizer")
 
@@ -225,8 +223,7 @@ def _after_waits(case: Case) -> Verdict | None:
     if case.found.bound_by != "launch" or case.facts.device.main is None:
         return None
     idle = _dispatch(case.facts)
-    waited = case.facts.sync.removable(*_PROGRAMS_WAITS, copied=case.facts.sync.waits.copied(*_PROGRAMS_WAITS))
-    if 2 * (waited & idle).total_ns <= idle.total_ns:
+    if 2 * (case.facts.sync.programs_removable & idle).total_ns <= idle.total_ns:
         return None
     head, semicolon, rest = case.found.text.removesuffix(".").partition(";")
     head = head.removesuffix(", its largest loss")
@@ -265,6 +262,7 @@ def _dispatch(facts: Facts) -> IntervalSet:
 
 
 OVERRIDES: tuple[Callable[[Case], Verdict | None], ...] = (
+    too_little,
     in_doubt,
     device_not_recorded,
     host_not_recorded,

@@ -529,3 +529,13 @@ def test_an_op_of_a_cpu_is_named_beside_products(each: float, named: bool) -> No
         for _ in range(2):
             world.host_op("aten::argmax", each)
     assert ("`aten::argmax` alone takes" in explained(world).summary.verdict.text) is named
+
+
+@pytest.mark.parametrize(("ops", "bound"), [(1, "unknown"), (4, "unknown"), (5, "compute")])
+def test_a_recording_of_next_to_nothing_tells_of_no_program(ops: int, bound: str) -> None:
+    builder = TraceBuilder(None)
+    for number in range(ops):
+        builder.op("aten::mm", number * 100, 100)
+    found = verdict_of(Facts(builder.trace()), {"compute": 100 * ops})
+    assert found.bound_by == bound
+    assert ("too little to say" in found.text) is (bound == "unknown")

@@ -88,6 +88,18 @@ def test_a_log_hears_of_long_work_now_and_then(capsys, monkeypatch):
     ]
 
 
+def test_a_log_hears_which_item_of_many_it_is_and_what_is_left_of_all(capsys, monkeypatch):
+    clock = iter([0.0, 0.0, 40.0, 80.0])
+    monkeypatch.setattr("analyzer.cli.streams.progress.time.monotonic", lambda: next(clock))
+    with ProgressLine(items="preset") as line:
+        for number, name in ((0, "slow-transform"), (4, "listed-samples"), (8, "per-parameter")):
+            line(name, number, 40)
+    assert capsys.readouterr().err.splitlines() == [
+        "advisor: listed-samples  10%, 4 of 40 presets done, 360 s left",
+        "advisor: per-parameter  20%, 8 of 40 presets done, 320 s left",
+    ]
+
+
 def test_a_log_hears_of_work_of_unknown_length_once_it_is_long(capsys, monkeypatch):
     _at(monkeypatch, 0.0, 2.0, 6.0)
     with ProgressLine() as line:

@@ -206,3 +206,14 @@ def test_a_tables_names_give_way_to_its_figures():
     assert columns(row) == 44
     assert row.startswith("    aaaa")
     assert row.endswith("zzzz  4.5 ms")
+
+
+def test_headings_take_as_many_lines_as_a_narrow_screen_needs():
+    analysis = analyses.example()
+    wide, narrow = (text.render(analysis, Style(width=width), briefly=True).split("\n") for width in (100, 40))
+    assert any(line.startswith("Where each step goes  mean of ") for line in wide)
+    at = narrow.index("Where each step goes")
+    assert narrow[at + 1].startswith("  mean of ")
+    # A finding is a line, as tools read it; a line of code stays whole, to be copied.
+    told = [line for line in narrow if columns(line) > 40 and not line.startswith(" " * 12)]
+    assert all(RUFF_SHAPE.match(line) or "] " in line for line in told)

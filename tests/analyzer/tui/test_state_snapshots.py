@@ -33,7 +33,7 @@ async def test_a_cut_file_says_what_was_salvaged(app_for: MakeApp, tmp_path: Pat
     assert {repair.kind for repair in found.analysis.repairs} == {"partial-step", "truncated"}
     # On a small screen the first remark alone has room.
     async with running(app_for(found)) as pilot:
-        assert "truncated" in text_of(pilot.app)
+        assert "the end is missing" in text_of(pilot.app)
         await pilot.press("exclamation_mark")
         await settle(pilot)
         remarks = " ".join(pilot.app.screen.text(60).plain.split())
