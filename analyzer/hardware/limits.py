@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from analyzer.analysis import hardware as doc
 from analyzer.facts import Facts
+from analyzer.facts.kernels.grids import listed_multiprocessors
 from analyzer.facts.recording.calibration import calibration
 from analyzer.hardware.built_for import built_for
 from analyzer.hardware.datasheet import Limits, Peak
@@ -39,15 +40,12 @@ def _device_peaks(facts: Facts) -> tuple[doc.Peaks, Limits | None]:
 
 def multiprocessors_of(facts: Facts) -> int | None:
     """Of the device that stands for the trace; None where neither it nor what its kernels were built for says, or there is none."""
-    main = facts.device.main
-    if main is None:
+    if facts.device.main is None:
         return None
-    listed = facts.trace.meta.devices
-    stated = {one.get("numSms") for one in listed if one.get("id") == main.device}
-    if not listed:
-        stated = {one.multiprocessors for one in _named_by_kernels(facts)}
-    only = stated.pop() if len(stated) == 1 else None
-    return only if isinstance(only, int) and only > 0 else None
+    if facts.trace.meta.devices:
+        return listed_multiprocessors(facts.trace, facts.device)
+    stated = {one.multiprocessors for one in _named_by_kernels(facts)}
+    return stated.pop() if len(stated) == 1 else None
 
 
 def _named_by_kernels(facts: Facts) -> tuple[Peak, ...]:

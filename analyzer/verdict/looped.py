@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from analyzer.facts import Facts
+from analyzer.facts.loops.loop import mostly_claimed
 from analyzer.spans.intervals import EMPTY, IntervalSet
 
 
@@ -38,10 +39,7 @@ def looped(facts: Facts, claims: IntervalSet) -> Looped:
     outside, compute = facts.time.waterfall.owned("python"), facts.time.waterfall.owned("compute")
 
     def found(calling: IntervalSet, usual_op_ns: float) -> bool:
-        own = calling & outside
-        return (
-            bool(own) and usual_op_ns < facts.time.dispatch_bound_op_ns and 2 * (own & claims).total_ns > own.total_ns
-        )
+        return usual_op_ns < facts.time.dispatch_bound_op_ns and mostly_claimed(calling, outside, claims)
 
     loops = [loop.calling for loop in facts.loops.found if found(loop.calling, loop.usual_op_ns)]
     # Where calls go back through one graph, what they compute is wanted of each: one call for all computes as much.

@@ -58,6 +58,7 @@ from collections.abc import Iterator
 import msgspec
 
 from analyzer.facts import Facts
+from analyzer.facts.loops.loop import mostly_claimed
 from analyzer.finding import (
     Advice,
     Bar,
@@ -256,11 +257,10 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
 
 
 def _loops_told(facts: Facts, claimed: IntervalSet) -> IntervalSet:
-    """Loops that other rules have found: what they claim lies outside ops, and the ops in between are told with it."""
-    found = EMPTY
+    """Loops that other rules have found."""
+    outside, found = facts.time.waterfall.owned("python"), EMPTY
     for loop in facts.loops.found:
-        mine = loop.calling & facts.time.waterfall.owned("python")
-        if mine and 2 * (mine & claimed).total_ns > mine.total_ns:
+        if mostly_claimed(loop.calling, outside, claimed):
             found |= loop.calling
     return found
 

@@ -7,15 +7,13 @@ from analyzer.finding import Advice
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration
 
-# What the program asks for, and could do without or do later.
-_WAITS = ("scalar", "copy_out", "copy_in", "explicit", "extension", "shape")
 # From half of the time on the wait is the question, not how fast the host is.
 _MOST = 0.5
 
 
 def hidden(facts: Facts, time: IntervalSet) -> IntervalSet:
     """What of some idle time follows a wait that lasted as long beside a busy device; nothing where that is not most of it."""
-    found = facts.sync.removable(*_WAITS, copied=facts.sync.waits.copied(*_WAITS)) & time
+    found = facts.sync.programs_removable & time
     return found if found.total_ns > _MOST * time.total_ns else EMPTY
 
 
@@ -24,7 +22,7 @@ def sentence(facts: Facts, time: IntervalSet) -> str:
     found = hidden(facts, time)
     if not found:
         return ""
-    after, stood = (duration(facts.steps.per_step(ns)) for ns in (found.total_ns, facts.sync.free_ns(*_WAITS)))
+    after, stood = (duration(facts.steps.per_step(ns)) for ns in (found.total_ns, facts.sync.programs_free_ns))
     return (
         f" {after} of it {facts.steps.a_unit} comes after the host waited for the GPU ({_where(facts)}), {stood} while that "
         "worked: without the waits it would launch this meanwhile."
@@ -47,5 +45,4 @@ def wait_later(facts: Facts, time: IntervalSet) -> tuple[Advice, ...]:
 
 def _where(facts: Facts) -> str:
     """The op, or the call, that the host waits longest in."""
-    calls = facts.sync.waits.of(*_WAITS)
-    return f"`{calls.longest}`"
+    return f"`{facts.sync.programs_waits.longest}`"

@@ -195,8 +195,6 @@ _TOPK_IN_PARTS = Advice(
 )
 
 
-# aten/src/ATen/native/cuda/ScanUtils.cuh; CUB's and rocPRIM's of a whole tensor.
-_SUMS = Pattern(r"tensor_kernel_scan|DeviceScan|lookback_scan")
 _SUMMED_LATER = Advice(
     "python",
     "best, index = logits.topk(1024, dim=-1)          # sorted; most of the probability in most texts\n"
@@ -209,8 +207,18 @@ _SUMMED_LATER = Advice(
 
 def _longest_is(facts: Facts, pattern: Pattern[str]) -> bool:
     """Whether the name of the longest of these kernels matches."""
-    longest = facts.kernels.named.longest(facts.kernels.named.is_family(*_FAMILIES), 1)
-    return any(pattern.search(name) for name, _, _ in longest)
+    return any(pattern.search(name) for name, _, _ in _longest(facts, *_FAMILIES))
+
+
+def _longest_sums(facts: Facts) -> bool:
+    """Whether the longest of these kernels makes running sums."""
+    return _longest(facts, "scan") == _longest(facts, *_FAMILIES)
+
+
+def _longest(facts: Facts, *families: str) -> list[tuple[str, int, int]]:
+    """The name that takes most time among the kernels of some families, if there are any."""
+    kernels = facts.kernels.named
+    return kernels.longest(kernels.is_family(*families), 1)
 
 
 _ORDERED = Advice(
@@ -235,7 +243,7 @@ def _of_program(facts: Facts) -> bool:
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     # Taking the top k is no remedy for `topk`.
-    if _longest_is(facts, _SUMS):
+    if _longest_sums(facts):
         return (_SUMMED_LATER, *_OF_ANY)
     if _longest_is(facts, _TOPK):
         return (_TOPK_IN_PARTS, _OF_ANY[1])

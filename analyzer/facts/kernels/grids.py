@@ -65,10 +65,15 @@ def multiprocessors(trace: Trace, device: DeviceFacts) -> int | None:
     ROCm numbers devices otherwise in its events than in its list of cards. Where it lists none, those of the smallest device that
     its kernels were built for: blocks that are too few for that are too few for each.
     """
-    listed = trace.meta.devices
-    if not listed:
+    if not trace.meta.devices:
         built = {found[1] for name in distinct_texts(trace.kernels["name"]) for found in _TARGET.finditer(name)}
         return _FEWEST[built.pop()] if len(built) == 1 else None
+    return listed_multiprocessors(trace, device)
+
+
+def listed_multiprocessors(trace: Trace, device: DeviceFacts) -> int | None:
+    """Multiprocessors of the device by the trace's list of cards alone; None where that does not say, or there is no list."""
+    listed = trace.meta.devices
     numbers = {item.get("numSms") for item in listed}
     if len(numbers) > 1 and device.main is not None:
         numbers = {item.get("numSms") for item in listed if item.get("id") == device.main.device}

@@ -16,8 +16,8 @@ import numpy as np
 
 from analyzer.facts.host.tree import HostTree
 from analyzer.facts.kernels.precision import tensor_dims
-from analyzer.facts.loops.expert_loss import PRODUCTS
 from analyzer.facts.loops.loop import MIN_UNIT, Loop
+from analyzer.facts.loops.products import PRODUCTS
 from analyzer.facts.loops.samples import usual_leaf_ns
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching

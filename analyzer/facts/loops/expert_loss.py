@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.loops.loop import Loop
+from analyzer.facts.loops.products import PRODUCTS
 from analyzer.facts.time.host_loss import HostLoss, host_loss
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.intervals import IntervalSet
 from traces.trace import Trace
-
-# The ops that compute a product, whatever is above them.
-PRODUCTS = ("aten::addmm", "aten::mm", "aten::bmm", "aten::baddbmm", "aten::addmv", "aten::mv")
 
 
 def expert_loss(trace: Trace, device: DeviceFacts, time: TimeFacts, loop: Loop) -> HostLoss:

@@ -106,3 +106,15 @@ class Loop(msgspec.Struct, frozen=True):
     def avoidable_ratio(self) -> float:
         """The part that one batched call instead of n makes unnecessary: 1 - 1/n."""
         return 1.0 - self.runs / self.repeats if self.repeats else 0.0
+
+
+def mostly_claimed(calling: IntervalSet, outside: IntervalSet, claims: IntervalSet) -> bool:
+    """Whether rules have found a loop: what they claim of it lies outside ops, and the ops in between are told with it.
+
+    Args:
+        calling: When the loop calls its ops.
+        outside: Time outside any op.
+        claims: Time that rules claim.
+    """
+    own = calling & outside
+    return bool(own) and 2 * (own & claims).total_ns > own.total_ns

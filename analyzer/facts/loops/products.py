@@ -1,4 +1,4 @@
-"""Products that are no layers: of two vectors, one element of a matrix; and those of which none can be made of another."""
+"""Products by the names of their ops: those that are no layers, of two vectors, and those of which none is made of another."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts
 
+# The ops that compute a product, whatever is above them.
+PRODUCTS = ("aten::addmm", "aten::mm", "aten::bmm", "aten::baddbmm", "aten::addmv", "aten::mv")
 # What multiplies two matrices, and adds nothing, which may have been given by another.
 PLAIN_PRODUCTS = frozenset(("aten::matmul", "aten::mm", "aten::bmm"))
 

@@ -10,8 +10,8 @@ from analyzer.facts.kernels.names import MATRIX_FAMILIES
 from analyzer.facts.kernels.precision import first_tensor_type
 from analyzer.facts.kernels.section import KernelFacts
 from analyzer.facts.loops.cells import Cell, cell_of
-from analyzer.facts.loops.expert_loss import PRODUCTS
 from analyzer.facts.loops.loop import Loop
+from analyzer.facts.loops.products import PRODUCTS
 from analyzer.facts.time.host_loss import host_idle
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.intervals import IntervalSet

@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 
 from analyzer.facts.host.tree import HostTree
-from analyzer.facts.loops.expert_loss import PRODUCTS
 from analyzer.facts.loops.loop import Loop
+from analyzer.facts.loops.products import PRODUCTS
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, matching
 from analyzer.spans.usual import usual_ns

@@ -18,7 +18,7 @@ from analyzer.facts.sync.op_gaps import Silence, after_reads, entering, silences
 from analyzer.facts.sync.read_places import neighbour
 from analyzer.facts.sync.removable import removable
 from analyzer.facts.sync.waiting_calls import WaitingCalls
-from analyzer.facts.sync.waits import Waits, host_reads, waits
+from analyzer.facts.sync.waits import OF_PROGRAM, Waits, host_reads, waits
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.intervals import EMPTY, IntervalSet
 
@@ -57,6 +57,21 @@ class SyncFacts(Section):
     def removable(self, *reasons: str, copied: IntervalSet = EMPTY) -> IntervalSet:
         """Device-idle time that may end with the calls that have these reasons; see `removable.removable`."""
         return removable(self.waits, reasons, copied)
+
+    @fact
+    def programs_removable(self) -> IntervalSet:
+        """The same of the waits that the program asks for, and could do without or do later, with what they copy."""
+        return self.removable(*OF_PROGRAM, copied=self.waits.copied(*OF_PROGRAM))
+
+    @fact
+    def programs_free_ns(self) -> int:
+        """For how long the host stands in these waits while the device works; see `free_ns`."""
+        return self.free_ns(*OF_PROGRAM)
+
+    @fact
+    def programs_waits(self) -> WaitingCalls:
+        """The calls of these waits."""
+        return self.waits.of(*OF_PROGRAM)
 
     def behind(self, host: IntervalSet) -> IntervalSet:
         """Device-idle time behind some work of the host that ends sooner where that goes; see `behind.behind`."""

@@ -36,6 +36,8 @@ from traces.fixed_frame import fixed
 from traces.patterns import Pattern
 from traces.trace import Trace
 
+# What the program asks for, and could do without or do later.
+OF_PROGRAM = ("scalar", "copy_out", "copy_in", "explicit", "extension", "shape")
 # Reading one value: `.item()`, `float(t)`, `if t:`, `torch.equal`.
 _SCALAR = r"aten::(?:item|_local_scalar_dense|is_nonzero|equal)$"
 # Ops whose result's shape depends on values the device holds.
