@@ -54,6 +54,9 @@ def _saving(card: Card, width: int, glyphs: Glyphs) -> Content:
     # The list shows what is likely: without it here two figures of one finding differ, and nothing says why.
     if saving.cell_length + len(dot + card.sure) > width:
         saving = saves(card, briefly=True)
+    if saving.cell_length > width:
+        # The amount and its share are the answer; that something is saved says the row above, too.
+        saving = Content(" ").join(saving.split(" ")[1:])
     return Content.assemble(saving, (dot + dot.join(facts), "$quiet")).truncate(width, ellipsis=True)
 
 

@@ -27,7 +27,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[i
         if widths[widest] <= NARROWEST:
             break
         widths[widest] -= 1
-    titles = [list(Content(head).wrap(room)) or [Content("")] for head, room in zip(heads, widths, strict=False)]
+    titles = [_title(head, room) for head, room in zip(heads, widths, strict=False)]
     height = max(map(len, titles), default=1)
     # A title of one line stands right over its column.
     lines = zip(*([Content("")] * (height - len(title)) + title for title in titles), strict=True)
@@ -35,6 +35,13 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[i
         *(_row([piece.plain.strip() for piece in line], widths, texts, "bold") for line in lines),
         *(_row(row, widths, texts, "") for row in rows),
     ]
+
+
+def _title(head: str, room: int) -> list[Content]:
+    """A title's lines; one with a word that no line holds is cut, as the cells below it are: half a word reads like another."""
+    if any(cell_len(word) > room for word in head.split()):
+        return [Content(head).truncate(room, ellipsis=True)]
+    return list(Content(head).wrap(room)) or [Content("")]
 
 
 def _narrowed(

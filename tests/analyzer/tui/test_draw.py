@@ -158,6 +158,8 @@ def test_what_the_list_shows_is_in_the_brief_finding_too_where_it_fits() -> None
     wide, narrow = (brief(card, width, 3, UNICODE).plain.split("\n")[0] for width in (78, 60))
     assert wide.startswith("Saves at most 142 ms a step (34 %); 27 ms (6.6 %) likely · high confidence")
     assert narrow.startswith("Saves at most 142 ms a step (34 %) · high confidence")
+    # Where the share would be cut, what the row above says already goes first.
+    assert brief(card, 32, 3, UNICODE).plain.split("\n")[0].startswith("at most 142 ms a step (34 %)")
 
 
 @pytest.mark.parametrize("width", range(20, 60))
@@ -243,6 +245,12 @@ def test_names_of_a_table_are_worth_more_than_titles_of_figures() -> None:
         "             calls  median",
         "collective  a step    size",
         "all_gather     1.0  16 MiB",
+    ]
+    # A word that has no room is cut, not folded in two.
+    assert [line.plain for line in table(heads, rows, (0,), 24)] == [
+        "           calls  median",
+        "collect…  a step    size",
+        "all_gat…     1.0  16 MiB",
     ]
 
 
