@@ -17,7 +17,7 @@ from traces.trace import Trace
 # A process with fewer launches, or ops where there is no device, is no rank; but one of a few that does half as much as another.
 _MIN_EVENTS = 20
 _FEW_EVENTS = 5
-# In a sound trace the id of a launch is its own; in all recorded ones none is used twice.
+# In a sound trace the id of a launch is its own, and that of an op; in all recorded ones none is used twice.
 _COLLIDING_RATIO = 0.3
 # Spans of one thread nest; in all recorded traces none crosses another by more than a rounding error.
 _ROUNDING_NS = 1_000
@@ -29,7 +29,7 @@ _FIX = (
 
 
 def check(trace: Trace, host: HostFacts) -> Iterator[Symptom]:
-    """Several processes that train, launches that share their ids, or ops that no one thread can have run."""
+    """Several processes that train, launches or ops that share their ids, or ops that no one thread can have run."""
     launching = is_any(trace.runtime["kind"], "launch", "graph_launch", "memcpy")
     by_launches = bool(launching.any())
     process = trace.runtime["process"].to_numpy()[launching] if by_launches else trace.ops["process"].to_numpy()
@@ -45,14 +45,16 @@ def check(trace: Trace, host: HostFacts) -> Iterator[Symptom]:
             processes,
         )
         return
-    ids = trace.runtime["correlation"].to_numpy(dtype=np.int64, na_value=0)[launching]
-    known = ids[ids != 0]
+    ids = trace.runtime["correlation"][launching] if by_launches else trace.ops["external_id"]
+    known = ids.to_numpy(dtype=np.int64, na_value=0)
+    known = known[known != 0]
     repeated = len(known) - len(distinct(known))
     if len(known) >= _MIN_EVENTS and repeated / len(known) >= _COLLIDING_RATIO:
+        what, who = ("launches", "ranks") if by_launches else ("ops", "ranks or runs")
         yield Symptom(
             "PG007",
             Gravity.UNUSABLE,
-            f"{repeated:,} launches ({share(repeated / len(known))}) repeat the id of another one: ranks with the same "
+            f"{repeated:,} {what} ({share(repeated / len(known))}) repeat the id of another one: {who} with the same "
             "process number were merged into this file.",
             _FIX,
             repeated,

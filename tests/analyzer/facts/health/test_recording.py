@@ -217,6 +217,22 @@ def test_merged_ranks_without_a_device() -> None:
     assert symptoms(builder, "PG007")[0].gravity is Gravity.UNUSABLE
 
 
+@pytest.mark.parametrize("again", [True, False])
+def test_two_runs_of_one_process_number_without_a_device_share_the_ids_of_ops(again: bool) -> None:
+    """Containers number their processes alike: only the ids tell that the second run is not a later part of the first."""
+    builder = TraceBuilder(None)
+    for _ in range(30):
+        builder.op("aten::mm", len(builder.events) * 100, 90)
+    first = builder.events[:]
+    for number, event in enumerate(first):
+        builder.op("aten::mm", 1_000_000 + number * 100, 90)
+        if again:
+            builder.events[-1]["args"]["External id"] = event["args"]["External id"]
+    found = symptoms(builder, "PG007")
+    assert [symptom.gravity for symptom in found] == ([Gravity.UNUSABLE] if again else [])
+    assert not again or "30 ops (50 %) repeat the id" in found[0].message
+
+
 @pytest.mark.parametrize(("launches", "others", "told"), [(12, 12, True), (12, 4, False), (200, 12, False)])
 def test_short_recordings_of_two_ranks_are_told_too(launches: int, others: int, *, told: bool) -> None:
     """One step of a small model has a dozen launches: a helper beside a rank has far fewer than it."""
