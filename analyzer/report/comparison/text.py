@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from analyzer.compare.comparison import Comparison
 from analyzer.compare.gate import GateResult
-from analyzer.page.changes import differing
+from analyzer.page.changes import differing, of_shorter_steps
 from analyzer.page.words import safe
 from analyzer.report.comparison import rows
 from analyzer.report.style import Role, Style
@@ -21,7 +21,8 @@ def render(comparison: Comparison, gate: GateResult | None = None, style: Style 
         blocks.append(_differences(comparison, style))
     for title, heads, body in rows.tables(comparison):
         above = _bars(comparison, style) if heads[0] == "cause" else []
-        blocks.append([style.paint(title, "title"), *above, *_table(heads, body, style)])
+        below = _new_ones(comparison, style) if heads[0] == "state" else []
+        blocks.append([style.paint(title, "title"), *above, *_table(heads, body, style), *below])
     if gate is not None:
         role: Role = "strong" if not gate.judged else "good" if gate.passed else "bad"
         mark = style.paint("gate FAILED" if not gate.passed else f"gate {rows.gate_state(gate)}", role)
@@ -52,6 +53,12 @@ def _differences(comparison: Comparison, style: Style) -> list[str]:
         sides = f"{before} → {after}" if before and after else before or after
         lines.append(f"  {what} ({effect}): {sides}")
     return lines
+
+
+def _new_ones(comparison: Comparison, style: Style) -> list[str]:
+    states = [rule.state for rule in comparison.rules]
+    told = of_shorter_steps(comparison.before.mean_ns, comparison.after.mean_ns, states)
+    return [style.paint(f"  {line}", "dim") for line in safe.wrap(told, style.width - 2)]
 
 
 def _bars(comparison: Comparison, style: Style) -> list[str]:

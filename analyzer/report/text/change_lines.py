@@ -29,7 +29,7 @@ def lines(analysis: Analysis, style: Style) -> Iterator[str]:
     )
     if analysis.trust.verdict == "unusable":
         return
-    yield f"  {words.summary(since)}"
+    yield from (f"  {line}" for line in safe.wrap(words.summary(since), style.width - 2))
     for row in words.listed(since):
         text = f"{row.words}: {row.rule} {row.title}" + (f", {row.detail}" if row.detail else "")
         for number, line in enumerate(safe.wrap(text, style.width - 4)):
