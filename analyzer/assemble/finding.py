@@ -107,7 +107,7 @@ def _where(facts: Facts, item: Judged, representative: DrawnStep | None) -> tupl
     longest, others = ranked[:_MAX_INTERVALS], ranked[_MAX_INTERVALS:]
     return (
         doc.Intervals(
-            title=_whereabouts(facts, representative.number),
+            title=_whereabouts(facts, representative.number) + _apart(facts, item),
             step=representative.number,
             spans=tuple((low - start, high - start) for low, high in sorted(longest)),
             left_out=len(others),
@@ -119,3 +119,11 @@ def _where(facts: Facts, item: Judged, representative: DrawnStep | None) -> tupl
 def _whereabouts(facts: Facts, number: int) -> str:
     """`where in step 8`, `where in request 8`, `where in the recording`."""
     return f"where in {'the recording' if facts.steps.noun == 'recording' else f'{facts.steps.noun} {number}'}"
+
+
+def _apart(facts: Facts, item: Judged) -> str:
+    """Of a saving most of which is shorter ops or kernels: that the places are those of the rest."""
+    saving = item.finding.saving
+    if saving.kernel_ns <= saving.claims.total_ns:
+        return ""
+    return ", outside its ops" if facts.device.main is None else ", outside its kernels"

@@ -105,33 +105,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         seen = "recorded garbage collections take" if recorded else "silent pauses that may be garbage collections take"
         yield clear(f"{seen} {share(ratio)} of the steps, below {share(limits['min_ratio'])}")
         return
-    if not recorded and facts.health.sparse_host_events is not None:
-        yield cannot_tell("the trace holds next to no op of the training thread (PG005): silence means nothing")
-        return
-    if not recorded and facts.health.thinned is not None and facts.health.thinned.mostly:
-        yield cannot_tell(f"{facts.health.thinned.words}: silence means nothing (PG005)")
-        return
-    if not recorded and time.total_ns <= facts.time.without_core_ns:
-        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
-        yield cannot_tell(
-            f"the thread had no core for {lacked} of the steps, which is silence as well; record on a quiet machine"
-        )
-        return
-    stalled = facts.time.stalled_ops
-    if not recorded and stalled.as_often(time, facts.time.waterfall.owned("python").total_ns):
-        yield cannot_tell(
-            f"{count(stalled.count, 'op')} took {duration(stalled.stalled_ns)} longer than in other steps, and no collection runs "
-            "inside one: the thread may have had no core, which is silence too; record on a quiet machine"
-        )
-        return
-    stalls = facts.time.stalls
-    left = facts.steps.ratio((time - stalls.without_core).total_ns)
-    if not recorded and left < limits["min_ratio"]:
-        yield cannot_tell(
-            f"{count(stalls.ops.count, 'op')} took {duration(stalls.ops.stalled_ns)} longer than in other steps, by 2 ms or more "
-            "each, and no collection runs inside one: where that is as common the thread may have had no core, which is silence "
-            "too; record on a quiet machine"
-        )
+    undecided = None if recorded else _undecided(facts, limits, time)
+    if undecided is not None:
+        yield undecided
         return
     room = _room_ns(facts, time) if recorded else None
     seldom = _seldom(facts, time) if room is not None else None
@@ -156,6 +132,33 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         else "no pass of the collector was recorded",
         title=None if recorded else "Possible garbage collector pauses",
     )
+
+
+def _undecided(facts: Facts, limits: Limits, silent: IntervalSet) -> Outcome | None:
+    """Why silence need not be the collector's; None where nothing else explains it."""
+    if facts.health.sparse_host_events is not None:
+        return cannot_tell("the trace holds next to no op of the training thread (PG005): silence means nothing")
+    if facts.health.thinned is not None and facts.health.thinned.mostly:
+        return cannot_tell(f"{facts.health.thinned.words}: silence means nothing (PG005)")
+    if silent.total_ns <= facts.time.without_core_ns:
+        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
+        return cannot_tell(
+            f"the thread had no core for {lacked} of the steps, which is silence as well; record on a quiet machine"
+        )
+    stalled = facts.time.stalled_ops
+    if stalled.as_often(silent, facts.time.waterfall.owned("python").total_ns):
+        return cannot_tell(
+            f"{count(stalled.count, 'op')} took {duration(stalled.stalled_ns)} longer than in other steps, and no collection runs "
+            "inside one: the thread may have had no core, which is silence too; record on a quiet machine"
+        )
+    stalls = facts.time.stalls
+    if facts.steps.ratio((silent - stalls.without_core).total_ns) < limits["min_ratio"]:
+        return cannot_tell(
+            f"{count(stalls.ops.count, 'op')} took {duration(stalls.ops.stalled_ns)} longer than in other steps, by 2 ms or more "
+            "each, and no collection runs inside one: where that is as common the thread may have had no core, which is silence "
+            "too; record on a quiet machine"
+        )
+    return None
 
 
 def _saving(facts: Facts, time: IntervalSet, room: float | None) -> Saving:

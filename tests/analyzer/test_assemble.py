@@ -140,6 +140,9 @@ def test_claims_in_the_drawn_step_are_shown_relative_to_it() -> None:
     assert (where.title, where.step) == (f"where in step {made.timeline.step}", made.timeline.step)
     (span,) = where.spans
     assert span[1] - span[0] == 10_000
+    # Of a saving that is shorter kernels for the most part the places are those of the rest.
+    shorter = msgspec.structs.replace(claim((start + 10, start + 20)), kernel_ns=11_000)
+    assert document(world(), shorter).findings[0].evidence[-1].title == f"{where.title}, outside its kernels"
     assert 9_000 <= span[0] <= 10_000
 
 
