@@ -22,7 +22,8 @@ from analyzer.ranks import document
 from analyzer.ranks.files import load, looks_like_summary
 from analyzer.ranks.merge import merge
 from analyzer.ranks.summary import RankSummary
-from traces.errors import UntrustedTraceError
+from analyzer.units import count
+from traces.errors import AdvisorError, UntrustedTraceError
 from traces.progress import Progress, silent
 from traces.reader.read import read_every
 
@@ -68,7 +69,7 @@ def explain_job(
     if not one_job(summaries):
         for one in outcomes:
             if one.reason:
-                raise one.raised()
+                raise _beside(one.raised(), [names[place] for place in dict.fromkeys(place for place, _ in found)])
         every = [one for place in places for one in _explained(place, options, progress, None, None)]
         return Job(tuple(every), False)
     job = merge(summaries, failed, job_name(places))
@@ -79,6 +80,15 @@ def explain_job(
         return _explained(path, options, progress, JobPlace(job, row.rank), summary)[0]
 
     return Job(_in_order(job, again, 1 if only_first else _EXPLAINED), True)
+
+
+def _beside(error: AdvisorError, readable: Sequence[str]) -> AdvisorError:
+    """The error of one file among several that are no ranks of one job, with what can be read all the same."""
+    if readable:
+        more = f" and {count(len(readable) - 1, 'other')}" if len(readable) > 1 else ""
+        told = f"{readable[0]}{more} can be read: name what is to be explained"
+        error.fix = f"{error.fix}; {told}" if error.fix else told
+    return error
 
 
 def one_job(summaries: Sequence[RankSummary]) -> bool:

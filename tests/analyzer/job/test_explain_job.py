@@ -78,10 +78,10 @@ def test_one_file_of_all_ranks_is_split(tmp_path: Path) -> None:
     assert [one.rank for one in job.first.analysis.job.late] == [1]
 
 
-def test_a_damaged_file_beside_an_unrelated_one_is_an_error_as_before(tmp_path: Path) -> None:
+def test_a_damaged_file_beside_an_unrelated_one_is_an_error_that_names_the_sound_one(tmp_path: Path) -> None:
     damaged = tmp_path / "a.json"
     damaged.write_text("[")
-    with pytest.raises(UnreadableTraceError):
+    with pytest.raises(UnreadableTraceError, match=r"b\.json can be read"):
         explain_job([damaged, FAULT.run().trace(0).write(tmp_path / "b.json")], FEW)
 
 
