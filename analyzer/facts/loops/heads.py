@@ -16,9 +16,9 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.tree import HostTree
 from analyzer.facts.loops.backward import BackwardTimes
 from analyzer.facts.loops.elements import shapes_of
-from analyzer.facts.loops.expert_loss import PRODUCTS
 from analyzer.facts.loops.find import loop_of
 from analyzer.facts.loops.loop import Loop
+from analyzer.facts.loops.products import PRODUCTS
 from analyzer.facts.loops.samples import usual_leaf_ns
 from analyzer.facts.loops.sequence import sequence
 from analyzer.facts.steps.find import Steps
