@@ -112,7 +112,7 @@ def of_shorter_steps(before_ns: float | None, after_ns: float | None, states: It
     """That a new finding may be an old one, where the step became a fifth shorter or more; empty elsewhere."""
     if before_ns is None or after_ns is None or after_ns > _SHORTER * before_ns or "new" not in states:
         return ""
-    return "New ones may have been there before: what takes as long as it did is a larger share of a shorter step."
+    return "New ones may have been there before: what takes as long as it did is a larger share of less time."
 
 
 def listed(since: Since) -> list[Row]:

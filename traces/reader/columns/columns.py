@@ -182,17 +182,6 @@ class Columns:
         tables["kinds"] = [[*pair, kind] for pair, kind in self._kinds.items()]
         return tables, arrays
 
-    def holds_the_same(self, other: Columns) -> bool:
-        """Whether other columns hold the same events in the same order. Both are finished, and stay as they are."""
-        if self.events != other.events:
-            return False
-        (tables, arrays), (its_tables, its_arrays) = self.state(), other.state()
-        return (
-            tables == its_tables
-            and arrays.keys() == its_arrays.keys()
-            and all(values.tobytes() == its_arrays[name].tobytes() for name, values in arrays.items())
-        )
-
     @classmethod
     def of(cls, tables: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], repairs: Repairs) -> Columns:
         """The columns that `state` gave."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Iterator
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +101,10 @@ def decode(path: Path, progress: Progress, strict: bool, several: bool) -> Decod
         for _ in chunks.rest():  # for the digest
             pass
         sha256 = source.sha256
-    again = any(document.columns.same_as(documents[0].columns) for document in documents[1:])
-    if not (several and _tell_apart(documents)) or again:
+    again = len(documents)
+    documents = _written_once(documents)
+    again -= len(documents)
+    if not (several and _tell_apart(documents)):
         del documents[1:]
     if followed and len(documents) == 1 and not repairs.count("several-documents"):
         detail = ": the first stands there again" if again else " (give every rank its own file)"
@@ -111,15 +112,20 @@ def decode(path: Path, progress: Progress, strict: bool, several: bool) -> Decod
     return Decoded(source.name, sha256, source.size_bytes, tuple(source.notes), tuple(documents), source.kept)
 
 
+def _written_once(documents: list[Document]) -> list[Document]:
+    """Documents without those that repeat one: no two processes begin and end all they do at the same nanoseconds."""
+    once: list[Document] = []
+    for document in documents:
+        if not any(document.columns.same_as(before.columns) for before in once):
+            once.append(document)
+    return once
+
+
 def _tell_apart(documents: list[Document]) -> bool:
-    """Whether documents of one file are ranks: each states another one, or none states any and each recorded something else."""
+    """Whether documents of one file are ranks: each states another one, or none states any."""
     stated = [document.top.get("distributedInfo", {}) for document in documents]
     ranks = [info.get("rank") if isinstance(info, dict) else None for info in stated]
-    if ranks == [None] * len(ranks):
-        # No two processes begin and end all they do at the same nanoseconds: that is one recording, written twice.
-        pairs = combinations([document.columns for document in documents], 2)
-        return not any(one.holds_the_same(other) for one, other in pairs)
-    return None not in ranks and len({str(rank) for rank in ranks}) == len(ranks)
+    return ranks == [None] * len(ranks) or (None not in ranks and len({str(rank) for rank in ranks}) == len(ranks))
 
 
 def decode_document(
