@@ -77,7 +77,8 @@ def test_boundary(span: float, state: State) -> None:
 def test_not_applicable_where_nothing_is_zeroed() -> None:
     builder = TraceBuilder(None)
     builder.step(0, 0, STEP)
-    builder.op("aten::zero_", 0, STEP)
+    builder.op("aten::zero_", 0, STEP - 10)
+    builder.op("aten::mm", STEP - 10, 10)
     assert run(RULE, builder).state is State.NOT_APPLICABLE
 
 

@@ -116,15 +116,21 @@ def _written_once(documents: list[Document]) -> list[Document]:
     """Documents without those that repeat one: no two processes begin and end all they do at the same nanoseconds."""
     once: list[Document] = []
     for document in documents:
-        if not any(document.columns.same_as(before.columns) for before in once):
+        alike = [before for before in once if _rank(before) == _rank(document)]
+        if not any(document.columns.same_as(before.columns) for before in alike):
             once.append(document)
     return once
 
 
+def _rank(document: Document) -> Any:
+    """The rank that a document states; None where it states none."""
+    info = document.top.get("distributedInfo", {})
+    return info.get("rank") if isinstance(info, dict) else None
+
+
 def _tell_apart(documents: list[Document]) -> bool:
     """Whether documents of one file are ranks: each states another one, or none states any."""
-    stated = [document.top.get("distributedInfo", {}) for document in documents]
-    ranks = [info.get("rank") if isinstance(info, dict) else None for info in stated]
+    ranks = [_rank(document) for document in documents]
     return ranks == [None] * len(ranks) or (None not in ranks and len({str(rank) for rank in ranks}) == len(ranks))
 
 
