@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from analyzer.finding import Confidence, Severity, State
@@ -11,6 +13,9 @@ from rules.optimizer.per_parameter_updates import RULE
 from running.one_rule import judged, run
 
 STEP = 100_000
+_OF_TORCH_2_0 = tuple(
+    f"aten::{name}" for name in ("add_", "mul_", "add_", "mul_", "addcmul_", "item", "sqrt", "div", "add_", "addcdiv_")
+)
 UPDATE = ("aten::_to_copy", "aten::mul_", "aten::lerp_", "aten::addcmul_", "aten::addcdiv_")
 
 
@@ -118,6 +123,19 @@ def test_quiet_where_all_parameters_are_updated_at_once(op: str) -> None:
 
 def test_counting_steps_one_by_one_is_no_update() -> None:
     assert run(RULE, world(name="FusedAdam", ops=("aten::add_",))).state is State.CLEAR
+
+
+@pytest.mark.parametrize(
+    ("behind", "state"), [("aten::_local_scalar_dense", State.FIRED), ("aten::clone", State.CANNOT_TELL)]
+)
+def test_what_an_item_calls_is_no_op_of_the_update(behind: str, state: State) -> None:
+    """In whole microseconds some items end in the one in which what they call begins; other ops break the row of updates."""
+    builder = world(device=None, ops=_OF_TORCH_2_0, parameters=120)
+    chance = random.Random(0)
+    for end in [event["ts"] + event["dur"] for event in builder.events if event["name"] == "aten::item"]:
+        if chance.random() < 0.6:
+            builder.op(behind, end, 0)
+    assert run(RULE, builder).state is state
 
 
 def test_zeroing_is_the_business_of_op003() -> None:
