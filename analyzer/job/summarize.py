@@ -12,6 +12,7 @@ from analyzer.assemble import tool_version
 from analyzer.cause_names import CAUSES
 from analyzer.explain import Explained
 from analyzer.facts import Facts
+from analyzer.facts.host.among_ranks import CALL
 from analyzer.job.calls import Calls, collective_calls
 from analyzer.job.work import kernel_rows
 from analyzer.ranks.names import rank_in
@@ -27,10 +28,7 @@ from analyzer.ranks.summary import (
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import matching
-from traces.patterns import Pattern
 
-# The library's own ranges (`gloo:send`) last until somebody waits for them; a call returns at once.
-_CALL = Pattern(r"c10d::|record_param_comms")
 _HOST_KEYS = ("host_name", "hostname")
 
 
@@ -170,7 +168,7 @@ def _owned(facts: Facts, calls: Calls) -> dict[str, IntervalSet]:
     thread = facts.host.main_thread
     if facts.device.main is None and thread is not None:
         frame = facts.trace.collectives
-        mine = matching(frame["name"], _CALL.match) & (frame["thread"].to_numpy() == thread)
+        mine = matching(frame["name"], CALL.match) & (frame["thread"].to_numpy() == thread)
         calling = owned["communication"] & IntervalSet.of_rows(frame, mine)
         calling = calling - IntervalSet(calls.start_ns, calls.start_ns + calls.dur_ns)
         owned["communication"] = owned["communication"] - calling

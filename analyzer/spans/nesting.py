@@ -62,6 +62,22 @@ def nest(thread: npt.ArrayLike, start_ns: npt.ArrayLike, end_ns: npt.ArrayLike) 
     return Nesting(parent, depths)
 
 
+def at_an_end(start: Int64Array, end: Int64Array, group: Int64Array) -> BoolArray:
+    """Ops of no length that begin where the one before ends, shape (ops,).
+
+    Torch before 2.4 writes whole microseconds: the last op inside another one begins, rounded, where that ends, and would stand
+    behind it in some turns of a loop and inside it in others.
+
+    Args:
+        start: Starts of ops, in order within their group, shape (ops,).
+        end: Their ends, likewise.
+        group: Which of them stand in one row, likewise.
+    """
+    found = np.zeros(len(start), dtype=bool)
+    found[1:] = (group[1:] == group[:-1]) & (end[1:] == start[1:]) & (start[1:] == end[:-1]) & (end[:-1] > start[:-1])
+    return found
+
+
 def _depth(begins: Int64Array, ends: Int64Array) -> RowArray:
     """How many of sorted spans are open when each begins, shape (n,)."""
     # Starts and ends on earlier lanes are as many.

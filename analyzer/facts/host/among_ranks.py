@@ -22,7 +22,7 @@ from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
 # A library's range (`gloo:send`) may begin in the call and last while the thread goes on; that of the call itself does not.
-_CALL = Pattern(r"c10d::|record_param_comms")
+CALL = Pattern(r"c10d::|record_param_comms")
 _MESSAGE = Pattern(r"\w+:i?(?:send|recv)")
 
 
@@ -45,7 +45,7 @@ def among_ranks(trace: Trace, host: HostActivity, ops: OpTree, thread: int | Non
     running = running | IntervalSet.of_rows(trace.ops, waits)
     if not running and not messages.any():
         return EMPTY
-    calling = matching(ranges["name"], _CALL.match) & mine
+    calling = matching(ranges["name"], CALL.match) & mine
     begun = ranges["start_ns"].to_numpy()[calling]
     working = host.during("ops", thread) - _not_working(ops, thread, begun) - IntervalSet.of_rows(ranges, calling)
     return (running | _waited_for(ranges[messages], working)) - working

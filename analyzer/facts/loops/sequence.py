@@ -9,6 +9,7 @@ from analyzer.facts.host.tree import HostTree
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
+from analyzer.spans.nesting import at_an_end
 from traces.patterns import Pattern
 
 _BACKWARD_FUNCTION = Pattern(r"\w*Backward\d*$")
@@ -41,7 +42,7 @@ def sequence(steps: Steps, tree: HostTree, host: HostFacts) -> tuple[Int64Array,
         ordered = key[order]
         changed |= ordered[1:] != ordered[:-1]
     group = np.concatenate([[0], np.cumsum(changed)]) if len(order) else np.empty(0, dtype=np.int64)
-    placed = ~_at_an_end(start[rows][order], frame["end_ns"].to_numpy()[rows][order], group)
+    placed = ~at_an_end(start[rows][order], frame["end_ns"].to_numpy()[rows][order], group)
     return rows[order][placed], group[placed]
 
 
@@ -52,15 +53,4 @@ def _in_collectives(host: HostFacts, thread: Int64Array, start: Int64Array) -> B
         if one != host.main_thread and (running := host.threads.during("collectives", one)):
             mine = thread == one
             found[mine] = running.contains(start[mine])
-    return found
-
-
-def _at_an_end(start: Int64Array, end: Int64Array, group: Int64Array) -> BoolArray:
-    """Ops of no length that begin where the one before ends.
-
-    Torch before 2.4 writes whole microseconds: the last op inside another one begins, rounded, where that ends, and would stand
-    behind it in some turns of a loop and inside it in others.
-    """
-    found = np.zeros(len(start), dtype=bool)
-    found[1:] = (group[1:] == group[:-1]) & (end[1:] == start[1:]) & (start[1:] == end[:-1]) & (end[:-1] > start[:-1])
     return found

@@ -20,6 +20,7 @@ from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import numbered, sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
+from analyzer.spans.nesting import at_an_end
 from traces.fixed_frame import FixedFrame
 from traces.patterns import Pattern
 from traces.trace import Trace
@@ -35,7 +36,6 @@ _MIN_REPEATS = 4
 _LOOP_PART = 0.6
 # Where every parameter is one op (plain SGD) only an update in place is evidence; `add_` alone may also count steps.
 _IN_PLACE = Pattern(r"aten::(?:\w+)_$")
-_INSIDE_ITEM = "aten::_local_scalar_dense"
 
 
 class Optimizing(msgspec.Struct, frozen=True):
@@ -180,10 +180,10 @@ def _style(measure: OptimizerSpans, launched: BoolArray, per_parameter: float, n
 
 def _parameters(measure: OptimizerSpans, spans: pd.DataFrame) -> tuple[int, float]:
     """Parameters per step and ops per update, from what repeats directly inside the spans; (0, 0) where little does."""
-    # An `item` that ends in the microsecond in which the op begins that it calls seems to stand before it.
-    inner = is_any(measure.tree.frame["name"], _INSIDE_ITEM)
-    rows = np.flatnonzero(measure.topmost_ops & measure.in_steps & ~inner)
-    rows = rows[np.lexsort((measure.start[rows], measure.tree.frame["thread"].to_numpy()[rows]))]
+    rows = np.flatnonzero(measure.topmost_ops & measure.in_steps)
+    thread = measure.tree.frame["thread"].to_numpy()
+    rows = rows[np.lexsort((measure.start[rows], thread[rows]))]
+    rows = rows[~at_an_end(measure.start[rows], measure.end[rows], thread[rows])]
     runs = measure.runs(rows, _MIN_REPEATS)
     updates = matching(measure.tree.frame["name"], _IN_PLACE.match)[rows]
     before = np.append(0, np.cumsum(updates))

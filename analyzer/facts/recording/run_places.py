@@ -142,7 +142,8 @@ def places_of(between: dict[str, Any], *, others: bool, usual_part: float) -> tu
     if not isinstance(rows, list) or total < FEWEST_SAMPLES:
         return ()
     usual = _usual_shares(between)
-    here, runs_model = _by_start(rows), _only_forward(rows)
+    here = _by_start(rows)
+    runs_model = _only_forward(rows, here)
     found: dict[Place, float] = {}
     for row in map(dict_of, rows[:MOST_ROWS]):
         place = place_of(row, others=others)
@@ -214,7 +215,7 @@ def _by_start(rows: list[Any]) -> dict[tuple[str, ...], int]:
     return found
 
 
-def _only_forward(rows: list[Any]) -> set[tuple[str, ...]]:
+def _only_forward(rows: list[Any], looks_at: dict[tuple[str, ...], int]) -> set[tuple[str, ...]]:
     """Where functions begin that call a model for half of their time and more, and neither its backward pass nor an update."""
     forward: dict[tuple[str, ...], int] = {}
     trains = set()
@@ -225,11 +226,10 @@ def _only_forward(rows: list[Any]) -> set[tuple[str, ...]]:
         elif functions and functions[0] and not _FORWARD.search(functions[0][0]):
             called = any(_FORWARD.search(pair[0]) for pair in functions[1:] if pair)
             forward[_start(row)] = forward.get(_start(row), 0) + (int_of(row.get("samples")) if called else 0)
-    all_looks = _by_start(rows)
     return {
         start
         for start, looks in forward.items()
-        if looks >= max(_FEWEST_AT_MODEL, all_looks[start] / 2) and start not in trains
+        if looks >= max(_FEWEST_AT_MODEL, looks_at[start] / 2) and start not in trains
     }
 
 

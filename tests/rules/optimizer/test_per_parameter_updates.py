@@ -126,15 +126,15 @@ def test_counting_steps_one_by_one_is_no_update() -> None:
 
 
 @pytest.mark.parametrize(
-    ("behind", "state"), [("aten::_local_scalar_dense", State.FIRED), ("aten::clone", State.CANNOT_TELL)]
+    ("behind", "dur", "state"), [("aten::_local_scalar_dense", 0, State.FIRED), ("aten::clone", 1, State.CANNOT_TELL)]
 )
-def test_what_an_item_calls_is_no_op_of_the_update(behind: str, state: State) -> None:
+def test_what_an_item_calls_is_no_op_of_the_update(behind: str, dur: int, state: State) -> None:
     """In whole microseconds some items end in the one in which what they call begins; other ops break the row of updates."""
     builder = world(device=None, ops=_OF_TORCH_2_0, parameters=120)
     chance = random.Random(0)
     for end in [event["ts"] + event["dur"] for event in builder.events if event["name"] == "aten::item"]:
         if chance.random() < 0.6:
-            builder.op(behind, end, 0)
+            builder.op(behind, end, dur)
     assert run(RULE, builder).state is state
 
 

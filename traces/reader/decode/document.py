@@ -101,9 +101,8 @@ def decode(path: Path, progress: Progress, strict: bool, several: bool) -> Decod
         for _ in chunks.rest():  # for the digest
             pass
         sha256 = source.sha256
-    again = len(documents)
-    documents = _written_once(documents)
-    again -= len(documents)
+    once = _written_once(documents)
+    again, documents = len(once) < len(documents), once
     if not (several and _tell_apart(documents)):
         del documents[1:]
     if followed and len(documents) == 1 and not repairs.count("several-documents"):

@@ -90,22 +90,7 @@ def check(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> I
     if has_device:
         yield from _lost(trace, device, steps)
     yield from _captured(trace, steps)
-    events = sparse_host_events(trace, device, steps, host)
-    if events is not None:
-        alone = device.main is None and is_any(trace.annotations["kind"], "optimizer_step").any()
-        beside = " beside the optimizer's" if alone else ""
-        yield Symptom(
-            "PG005",
-            Gravity.CAUTION,
-            f"The training thread has {count(events, 'op or call', 'ops and calls')} in {count(steps.count, 'step')}{beside}: "
-            "the trace was filtered or cut, or other threads do the work, so time outside ops means nothing.",
-            _whole_or(
-                trace,
-                "record CPU activity whole, do not filter the file, and start the profiler in the thread that trains",
-            ),
-            events,
-            touches=IDLE_CAUSES,
-        )
+    yield from _sparse(trace, device, steps, host)
 
 
 def _host_recorded(trace: Trace) -> bool:
@@ -128,6 +113,27 @@ def sparse_host_events(trace: Trace, device: DeviceFacts, steps: Steps, host: Ho
         starts = frame["start_ns"].to_numpy()[frame["thread"].to_numpy() == main]
         events += int(window.contains(starts).sum())
     return events if events < steps.count else None
+
+
+def _sparse(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> Iterator[Symptom]:
+    """Next to nothing of the training thread, so that its silence means nothing."""
+    events = sparse_host_events(trace, device, steps, host)
+    if events is None:
+        return
+    alone = device.main is None and is_any(trace.annotations["kind"], "optimizer_step").any()
+    beside = " beside the optimizer's" if alone else ""
+    yield Symptom(
+        "PG005",
+        Gravity.CAUTION,
+        f"The training thread has {count(events, 'op or call', 'ops and calls')} in {count(steps.count, 'step')}{beside}: "
+        "the trace was filtered or cut, or other threads do the work, so time outside ops means nothing.",
+        _whole_or(
+            trace,
+            "record CPU activity whole, do not filter the file, and start the profiler in the thread that trains",
+        ),
+        events,
+        touches=IDLE_CAUSES,
+    )
 
 
 def launches_without_op(host: HostFacts, time: TimeFacts) -> float:
