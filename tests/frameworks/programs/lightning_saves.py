@@ -26,7 +26,7 @@ class Classifier(L.LightningModule):
 
 
 if __name__ == "__main__":
-    data = TensorDataset(torch.randn(128 * 120, 128), torch.randint(0, 10, (128 * 120,)))
+    data = TensorDataset(torch.randn(128 * 240, 128), torch.randint(0, 10, (128 * 240,)))
     trainer = L.Trainer(
         max_epochs=1,
         accelerator="cpu",

@@ -22,7 +22,7 @@ def main():
     valid = DataLoader(TensorDataset(inputs[:512], labels[:512]), batch_size=64)
     model = nn.Sequential(nn.Linear(128, 1024), nn.ReLU(), nn.Linear(1024, 512), nn.ReLU(), nn.Linear(512, 10))
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
-    for _epoch in range(2):
+    for _epoch in range(5):
         for batch, target in train:
             optimizer.zero_grad()
             nn.functional.cross_entropy(model(batch), target).backward()

@@ -165,6 +165,16 @@ def test_what_usual_steps_do_is_looked_at_as_well() -> None:
     assert told["usual"]["places"][0]["functions"][0][0].endswith("_evaluate")
 
 
+@pytest.mark.parametrize(("so_far", "looks"), [(0, 60), (23, 60), (24, 20), (100, 0)])
+def test_a_short_run_is_looked_at_often_enough_to_tell_what_its_steps_do(so_far: int, looks: int) -> None:
+    sampler = Sampler(_course([400.0] * 40))
+    sampler.usual_samples = so_far
+    turns = 0
+    for sampler._wakes in range(1, 61):
+        turns += sampler._is_turn()
+    assert turns == looks
+
+
 def test_what_comes_first_in_a_long_step_is_seen_as_well() -> None:
     course = _course([100.0] * 40)
     sampler = Sampler(course)

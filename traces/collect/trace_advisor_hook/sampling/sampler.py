@@ -32,8 +32,9 @@ _LATER_S, _SWITCH_S, _SPREAD = 0.005, 5e-5, 0.618034
 _LOOKING = threading.Lock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_LOOKING.acquire, after_in_parent=_LOOKING.release, after_in_child=_LOOKING.release)
-# Every so many times it wakes, a look at a usual step: every 0.15 s until there are enough, then each 3 s.
-_USUAL_EVERY, _USUAL_LATER, _ENOUGH_USUAL = 3, 64, 100
+# A look at a usual step comes each time it wakes until there are a few, for a short run on fast cores is over soon; then every
+# third time (0.15 s) until there are enough, and each 3 s after that.
+_FEW_USUAL, _USUAL_EVERY, _ENOUGH_USUAL, _USUAL_LATER = 24, 3, 100, 64
 # Places kept apart; further ones are not counted by name.
 _MOST_PLACES = 500
 # Functions below the first that tell what it is for: a hook of a framework's may save or evaluate.
@@ -141,6 +142,8 @@ class Sampler:
 
     def _is_turn(self) -> bool:
         """Whether to look at a usual step now."""
+        if self.usual_samples < _FEW_USUAL:
+            return True
         return self._wakes % (_USUAL_EVERY if self.usual_samples < _ENOUGH_USUAL else _USUAL_LATER) == 0
 
     def _note(self, stack: list[FrameType], step: int, *, late: bool, turn: bool) -> None:
