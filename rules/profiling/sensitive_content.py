@@ -1,7 +1,7 @@
 """PG009 sensitive-content: the trace tells more than it should about who recorded it, and where.
 
 ## What it finds
-Top-level keys that are on no allow-list (host and user names, environments), texts with the shape of access tokens, and paths
+Top-level fields that are on no allow-list (host and user names, environments), texts with the shape of access tokens, and paths
 below somebody's home folder.
 
 ## Why it costs time
@@ -9,8 +9,8 @@ It costs none. But traces get attached to issues and chats: torch 2.13 writes th
 trace was found to hold the whole environment of the machine that recorded it, with what looks like an access token.
 
 ## How it is measured
-Names of top-level keys against an allow-list; every text of the top-level values and every distinct name and stack of events
-against the shapes of known tokens and of home folders. Only counts and key names are reported, never a value.
+Names of top-level fields against an allow-list; every text of the top-level values and every distinct name and stack of events
+against the shapes of known tokens and of home folders. Only counts and names of fields are reported, never a value.
 
 ## Example
 Shares everything:
@@ -24,12 +24,12 @@ Shares what is needed:
 ```python
 prof.export_chrome_trace("trace.json")
 trace = json.load(open("trace.json"))
-kept = {key: trace[key] for key in ("schemaVersion", "deviceProperties", "traceEvents") if key in trace}
+kept = {field: trace[field] for field in ("schemaVersion", "deviceProperties", "traceEvents") if field in trace}
 json.dump(kept, open("shared.json", "w"))
 ```
 
 ## Fix
-1. Keep only known keys before handing a trace around; `advisor collect` writes no others.
+1. Keep only known fields before handing a trace around; `advisor collect` writes no others.
 2. A token that was in a trace you have shared is no longer secret: replace it.
 3. Record without stacks where paths must not be seen.
 
@@ -37,7 +37,7 @@ json.dump(kept, open("shared.json", "w"))
 None in time.
 
 ## When it is wrong
-A key that is not known to be harmless is listed although it may well be. Tokens of unknown shape are not found: no finding is
+A field that is not known to be harmless is listed although it may well be. Tokens of unknown shape are not found: no finding is
 no proof.
 
 ## Thresholds
@@ -71,7 +71,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires on anything that should be removed before the trace is handed around."""
     found = facts.recording.privacy
     if not found.found:
-        yield clear("no key off the allow-list, no token by its shape, no home folder: look yourself before sharing")
+        yield clear("no field off the allow-list, no token by its shape, no home folder: look yourself before sharing")
         return
     yield Finding(
         why=f"Before handing this trace around: it holds {_what(found)}.",
@@ -80,7 +80,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         verify="Run `advisor explain` on the file you are going to share: PG009 should be clear.",
         steps_seen=facts.steps.count,
         severity_cap=Severity.INFO,
-        evidence=(Table("keys off the allow-list", (Column("key", "text"),), tuple((key,) for key in found.keys[:20])),)
+        evidence=(
+            Table("fields off the allow-list", (Column("field", "text"),), tuple((name,) for name in found.keys[:20])),
+        )
         if found.keys
         else (),
     )
@@ -94,8 +96,8 @@ def _what(found: Privacy) -> str:
         parts.append(
             count(
                 len(found.keys),
-                "top-level key that is not known to be harmless",
-                "top-level keys not known to be harmless",
+                "top-level field that is not known to be harmless",
+                "top-level fields not known to be harmless",
             )
         )
     if found.home_paths:
@@ -108,9 +110,9 @@ def _fix(found: Privacy) -> tuple[Advice, ...]:
         "python",
         'trace = json.load(open("trace.json"))\n'
         'needed = ("schemaVersion", "deviceProperties", "distributedInfo", "traceEvents")\n'
-        "kept = {key: trace[key] for key in needed if key in trace}\n"
+        "kept = {field: trace[field] for field in needed if field in trace}\n"
         'json.dump(kept, open("shared.json", "w"))',
-        "Analyses need these keys only.",
+        "Analyses need these fields only.",
     )
     replace = Advice("text", "Replace the token: once shared, it is no longer a secret.")
     plain = Advice("text", "Record without stacks, or run the program from a folder outside the home folder.")

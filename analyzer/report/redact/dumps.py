@@ -42,7 +42,10 @@ DUMPED = (
     Sought(rf"({_QUOTE}{_WHO}{_QUOTE}\s*[:,]\s*)(?:{_QUOTE})?{_NOBODY}{VALUE}", QUOTES, _IN_WHO),
     # Settings of a program, which has no other names that end so.
     Sought(
-        rf"(?i)(?<![\w-])((?:[\w-]*[_-])?(?:user|host|node)_?name\s*[:=]\s*){_NOBODY}{VALUE}", ("name",), ("=", ":")
+        rf"(?i)(?<![\w-])((?:[\w-]*[_-])?(?:user|host|node)_?name\s*[:=]\s*){_NOBODY}{VALUE}",
+        ("name",),
+        ("user", "host", "node"),
+        ("=", ":"),
     ),
     Sought(rf"(?<![\w-])(user=)(?=[A-Za-z]){_NOBODY}{VALUE}", ("user=",)),
     # Of a Dockerfile and of other shells; a sentence names variables too, but does not begin so.

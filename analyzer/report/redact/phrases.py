@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer.report.redact.secret_words import (
     BEFORE,
+    DIGITS,
     IN_LONGER_VARIABLE,
     IN_SECRET_BUT_TOKEN,
     IN_SECRET_WORD,
@@ -33,6 +34,7 @@ TOLD = (
     Sought(
         rf"(?i)(?<![\w-])({BEFORE}(?:{SECRET_BUT_TOKEN}|{_KEY})\s+)(?=[^\s'\"]*\d)(?=[^\s'\"]*[a-z])[\w.~+/=!@#$%^&*-]{{8,}}(?![\w(])",
         IN_SECRET_WORD,
+        DIGITS,
     ),
     Sought(r"(?i)\b(identified\s+by\s+)(?:\"[^\"]*\"|'[^']*')", ("identified",), QUOTES),
     # Options that take a password, by the programs that have them; docker's other `-p` are ports.

@@ -17,10 +17,14 @@ _ONE_CASE = Pattern(
 # With the signs of base64 for addresses: few of its letters are, and many of a kernel's name.
 _WITH_SIGNS = Pattern(r"(?<![\w/+=.-])(?!_Z)[\w-]{40,}={0,2}(?![\w/+=(<-]|\.\w)", re.ASCII)
 _SIGNS = Pattern(r"[-_=]")
+# No shorter run of such signs is one of them: most texts hold none that long.
+_LONG = Pattern(r"[\w/+=-]{32}")
 
 
 def without_random(text: str) -> str:
     """The text with every such word replaced."""
+    if not _LONG.search(text):
+        return text
     for pattern, is_one in ((_MIXED, _alternates), (_ONE_CASE, _has_digits), (_WITH_SIGNS, _alternates_between_signs)):
         text = pattern.sub(lambda match, is_one=is_one: REMOVED if is_one(match.group()) else match.group(), text)
     return text

@@ -9,15 +9,17 @@ SECRET_BUT_TOKEN = (
     r"|mot de passe|contraseña|senha|пароль|密码|密碼|パスワード|비밀번호)"
 )
 SECRET_WORD = rf"(?:token|{SECRET_BUT_TOKEN})"
-# Without one of these in it, in letters of ASCII no such word is written; and none of an environment's. Reports speak of passes.
+# Without one of these in it, in letters of ASCII no such word is written; and none of an environment's, which are capitals: reports
+# speak of passes.
 IN_SECRET_BUT_TOKEN = (
     "secret", "passwd", "passwo", "passph", "passco", "mot de passe", "kennwort", "pwd", "key", "cred", "conn", "senha",
 )  # fmt: skip
 IN_SECRET_WORD = (*IN_SECRET_BUT_TOKEN, "token")
 # Names that may be shorter where something stands before them.
 IN_LONGER_WORD = (*IN_SECRET_WORD, "_pass", "-pass", "_auth", "-auth")
-IN_VARIABLE = ("key", "token", "secret", "pass", "credential")
+IN_VARIABLE = ("KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL")
 IN_LONGER_VARIABLE = tuple(f"_{word}" for word in IN_VARIABLE)
+DIGITS = tuple("0123456789")
 QUOTES = ('"', "'")
 # Everything between brackets, with one more pair inside; what does not end is taken as far as a secret may reach.
 BRACKETS = (

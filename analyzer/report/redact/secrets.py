@@ -11,6 +11,7 @@ from analyzer.report.redact.random_words import without_random
 from analyzer.report.redact.secret_words import (
     BEFORE,
     BRACKETS,
+    DIGITS,
     IN_LONGER_VARIABLE,
     IN_LONGER_WORD,
     IN_SECRET_BUT_TOKEN,
@@ -79,7 +80,6 @@ _NAMED = (
     # The signature that opens a file in a cloud.
     Sought(r"(?<!\w)(sig=)[\w%+/=-]{16,}", ("sig=",)),
 )
-_DIGITS = tuple("0123456789")
 # Shapes that need no name, by who issues them.
 _SHAPES = Sought(
     r"(?<![A-Za-z0-9])(?:"
@@ -95,7 +95,7 @@ _SHAPES = Sought(
     r"(?=[0-9a-fA-F]*[0-9])(?=[0-9a-fA-F]*[a-fA-F])[0-9a-fA-F]{32,}|"  # keys in hexadecimal
     r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"  # universally unique identifiers: of devices, disks, people
     r")(?![A-Za-z0-9])",
-    (*_DIGITS, "_", "-", "atatt", "sg.", "hvs.", "hvb.", "hvr.", "akia", "asia", "aiza", "dapi", "eyj"),
+    (*DIGITS, "_", "-", "atatt", "sg.", "hvs.", "hvb.", "hvr.", "akia", "asia", "aiza", "dapi", "eyj"),
 )
 _PEM = Sought(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|$)", ("-----begin",), flags=re.DOTALL)
 _SSH = Sought(r"(?<!\w)(?:ssh-\w+|ecdsa-[\w-]+) AAAA[\w+/]{8,}={0,2}(?: [\w.@-]+)?", (" aaaa",))
@@ -120,18 +120,18 @@ _FOUR = Sought(
     r"|(?<=\w)[=<>~!]= ?)?"
     r"(?<![\w.])(?!127\.0\.0\.1|0\.0\.0\.0)(?P<number>(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3})(?!\w|\.\w)",
     (".",),
-    _DIGITS,
+    DIGITS,
 )
 # Telephone numbers as they are written to be dialled: with the country, or the area in brackets or between dashes.
 _TELEPHONE = Sought(
     r"(?<![\w.+-])(?:\+\d{1,3}[ ./-]?(?:\(?\d{1,5}\)?[ ./-]?){2,5}\d{2,}"
     # And a number of social security, which is written likewise.
     r"|0[1-9]\d{1,4}[ /]\d{5,8}|\(\d{3}\) ?\d{3}[ -]\d{4}|\d{3}-\d{2,3}-\d{4}|00\d{9,13})(?![\w.-])",
-    _DIGITS,
+    DIGITS,
 )
 # Numbers as long as those of cards and accounts; the sum of their digits decides.
-_CARD = Sought(r"(?<![\w.])\d(?:[ -]?\d){12,18}(?![\w.])", _DIGITS)
-_IBAN = Sought(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?(?!\w)", _DIGITS)
+_CARD = Sought(r"(?<![\w.])\d(?:[ -]?\d){12,18}(?![\w.])", DIGITS)
+_IBAN = Sought(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?(?!\w)", DIGITS)
 # Machines by names that nothing else has: of private networks and clouds, where modules of Python have no digits or dashes, and as
 # Windows and AWS give them unasked.
 _MACHINE = Sought(
@@ -149,7 +149,7 @@ _NODE = Sought(
     r"(?<![\w./-])(?:(?:[A-Za-z0-9]+-)+(?:node|host|gpu|box|dgx|hgx|compute|login|rack|server|srv|worker|master|cn|n)-?\d{1,5}"
     r"|(?:node|host|dgx|hgx|compute|login|server|srv)-?\d{2,5}|(?:node|dgx|hgx|compute|login|server|srv)(?:-\d{1,5}){1,2}"
     r"|(?:gpu|dgx|hgx)-[A-Za-z0-9]+-\d{1,5}|nid\d{4,6})(?![\w-]|\.\w|\()",
-    _DIGITS,
+    DIGITS,
     ("-", "node", "host", "dgx", "hgx", "compute", "login", "server", "srv", "nid"),
 )
 # Pods as Kubernetes calls them: behind the name of a deployment or of a part of a cluster, letters and digits of its own alphabet.

@@ -22,7 +22,7 @@ class Sought:
 
     Args:
         pattern: What it looks like.
-        needs: Of each one word is there, in small letters of ASCII.
+        needs: Of each one word is there, of ASCII: in small letters whatever the text has, in capitals as they stand.
         flags: As for `traces.patterns.Pattern`.
     """
 
@@ -41,8 +41,11 @@ class Replacements:
     def __init__(self, sought: Iterable[tuple[Sought, Instead]]) -> None:
         self.sought = tuple(sought)
         # Many need the same of a text, and many texts have the same.
-        self._needs = tuple(dict.fromkeys(needed for one, _ in self.sought for needed in one.needs))
-        self._numbers: dict[tuple[bool, ...], tuple[int, ...]] = {}
+        words = {word: None for one, _ in self.sought for needed in one.needs for word in needed}
+        self._signs = frozenset(word for word in words if len(word) == 1)
+        self._words = tuple(word for word in words if len(word) > 1 and not word.isupper())
+        self._capitals = tuple(word for word in words if len(word) > 1 and word.isupper())
+        self._numbers: dict[tuple[object, ...], tuple[int, ...]] = {}
 
     def made_in(self, text: str) -> str:
         """The text with all of them."""
@@ -66,18 +69,17 @@ class Replacements:
         if not text.isascii() and not text.translate(_OUR_SIGNS).isascii():
             return tuple(range(len(self.sought)))
         small = text.lower()
-        # A loop finds the first word sooner than `any` begins.
-        met = tuple(_holds_one(small, needed) for needed in self._needs)
-        numbers = self._numbers.get(met)
+        signs = self._signs.intersection(small)
+        words = tuple([word for word in self._words if word in small])
+        capitals = tuple([word for word in self._capitals if word in text])
+        there = (signs, words, capitals)
+        numbers = self._numbers.get(there)
         if numbers is None:
-            there = {needed for needed, is_met in zip(self._needs, met, strict=True) if is_met}
-            numbers = tuple(number for number, (one, _) in enumerate(self.sought) if there.issuperset(one.needs))
-            self._numbers[met] = numbers
+            held = signs.union(words, capitals)
+            numbers = tuple(
+                number
+                for number, (one, _) in enumerate(self.sought)
+                if not any(held.isdisjoint(needed) for needed in one.needs)
+            )
+            self._numbers[there] = numbers
         return numbers
-
-
-def _holds_one(small: str, needed: Needed) -> bool:
-    for word in needed:  # noqa: SIM110
-        if word in small:
-            return True
-    return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -23,7 +24,8 @@ _FEW = 24
 
 
 def cannot_do_without(items: Any, words: Collection[str]) -> bool:
-    """Whether in whatever a parsed pattern matches one of the words stands, in small letters; may say no where it does.
+    """Whether in whatever a parsed pattern matches one of the words stands, in letters of any size but for words of capitals; may
+    say no where it does.
 
     What a text of ASCII cannot match needs every word.
     """
@@ -45,7 +47,7 @@ def _letters(kind_of: Any, value: Any) -> list[str] | None:
     """The letters that may stand at a place, where they are few."""
     name = str(kind_of)
     if name == "LITERAL":
-        return [chr(value).lower()]
+        return [chr(value)]
     if name != "IN" or any(str(kind) == "NEGATE" for kind, _ in value):
         return None
     found: list[str] = []
@@ -58,7 +60,7 @@ def _letters(kind_of: Any, value: Any) -> list[str] | None:
             found += "0123456789"
         else:
             return None
-    return [letter.lower() for letter in found] if len(found) <= _FEW else None
+    return found if len(found) <= _FEW else None
 
 
 def _spells(spelt: list[list[str]], words: Collection[str]) -> bool:
@@ -66,9 +68,13 @@ def _spells(spelt: list[list[str]], words: Collection[str]) -> bool:
     for size in range(1, max(map(len, words)) + 1):
         for at in range(len(spelt) - size + 1):
             texts = list(map("".join, itertools.product(*spelt[at : at + size])))
-            if len(texts) <= 64 and all(not text.isascii() or any(word in text for word in words) for text in texts):
+            if len(texts) <= 64 and all(not text.isascii() or _has_one(text, words) for text in texts):
                 return True
     return False
+
+
+def _has_one(text: str, words: Collection[str]) -> bool:
+    return any(word in (text if word.isupper() else text.lower()) for word in words)
 
 
 def _needed_inside(name: str, value: Any, words: Collection[str], before: list[Any], behind: list[Any]) -> bool:
@@ -89,7 +95,11 @@ def test_a_pattern_needs_its_words(number: int) -> None:
     assert sought.needs
     parsed = parser.parse(sought.pattern.pattern, sought.pattern.flags)
     for words in sought.needs:
-        assert all(word == word.lower() and word.isascii() for word in words)
+        # Capitals are sought as they stand: whoever ignores their size cannot need them.
+        assert all(
+            word.isascii() and (word == word.lower() or (word.isupper() and not parsed.state.flags & re.IGNORECASE))
+            for word in words
+        )
         assert cannot_do_without(parsed, words), (sought.pattern.pattern, words)
 
 
@@ -106,6 +116,8 @@ def test_a_pattern_needs_its_words(number: int) -> None:
         ("a(?!@)", ("@",), False),
         ("a(?=@)", ("@",), True),
         ("KEY", ("key",), True),
+        ("KEY", ("KEY",), True),
+        ("key", ("KEY",), False),
         ("k.y", ("key",), False),
         ("licen[cs]e", ("cense",), False),
         ("licen[cs]e", ("cense", "cence"), True),

@@ -24,7 +24,7 @@ def world(**top: Any) -> TraceBuilder:
 def test_fires_on_unknown_keys_by_name_only() -> None:
     found = judged(RULE, world(host_name="turing.example.org", traceName="/home/ada/x/trace.json"))
     assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
-    assert "2 top-level keys not known to be harmless" in found.finding.why
+    assert "2 top-level fields not known to be harmless" in found.finding.why
     assert "turing" not in str(found.finding)
     assert "ada" not in str(found.finding)
 
