@@ -10,6 +10,8 @@ from __future__ import annotations
 import sys
 from typing import Any, cast
 
+from traces.uncollected import uncollected
+
 _ARROW = "pyarrow"
 
 
@@ -21,7 +23,8 @@ def import_pandas() -> None:
         return
     modules[_ARROW] = None
     try:
-        import pandas as pd
+        with uncollected():
+            import pandas as pd
     finally:
         del modules[_ARROW]
     # It is there: whoever asks for it next waits no more.

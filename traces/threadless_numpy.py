@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import os
 
+from traces.uncollected import uncollected
+
 _THREADS = "OPENBLAS_NUM_THREADS"
 
 
 def import_numpy() -> None:
     """Import NumPy, for a process that is ours alone. What the user has set holds; processes begun later are told nothing."""
-    if _THREADS in os.environ:
-        import numpy as np
-    else:
+    given = _THREADS in os.environ
+    if not given:
         os.environ[_THREADS] = "1"
-        try:
+    try:
+        with uncollected():
             import numpy as np
-        finally:
+    finally:
+        if not given:
             del os.environ[_THREADS]
     # It is there: whoever asks for it next waits no more.
     del np

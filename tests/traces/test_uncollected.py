@@ -32,3 +32,18 @@ def test_what_is_made_inside_is_never_gone_over() -> None:
 
 def test_who_had_it_off_has_it_off_behind_it() -> None:
     _run("gc.disable()", enabled=False)
+
+
+def test_importing_numpy_and_pandas_is_not_gone_over_for_garbage() -> None:
+    program = """
+import gc
+from traces.arrowless_pandas import import_pandas
+from traces.threadless_numpy import import_numpy
+
+looks = []
+gc.callbacks.append(lambda phase, about: looks.append(phase))
+import_numpy()
+import_pandas()
+assert not looks and gc.isenabled(), len(looks)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
