@@ -45,6 +45,7 @@ CANNOT_SEE = {
         "KE001",
     ): "this world states neither warps nor the number of multiprocessors; recorded traces state warps",
     ("torch 1.8", "IN002"): "how many multiprocessors the device has: blocks are stated for each",
+    ("torch 1.8", "KE012"): "which card it is, and how fast its memory",
     ("torch 1.8", "PR002"): "which card it is",
     ("ROCm", "IN002"): "kernels of graphs state no grid",
     ("ROCm", "PR002"): "TF32 is a format of NVIDIA cards",

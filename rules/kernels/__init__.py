@@ -13,6 +13,7 @@ from rules.kernels import (
     slower_later,
     slowing_device,
     small_grid,
+    strided_pointwise,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -27,4 +28,5 @@ RULES: tuple[Rule, ...] = (
     memory_bound.RULE,
     few_resident_blocks.RULE,
     algorithm_search.RULE,
+    strided_pointwise.RULE,
 )

@@ -1,0 +1,76 @@
+"""Pointwise operators whose kernels work out where each element lies, against what the memory could do."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from analyzer.facts import Facts
+from analyzer.hardware.call import UnknownWorkError, decode_call
+from analyzer.hardware.limits import device_peaks
+from analyzer.hardware.operators import Operator, operators
+from analyzer.hardware.roofline import place
+from traces.patterns import Pattern
+
+# torch launches `vectorized_` and `unrolled_elementwise_kernel` where all tensors lie in memory in one order without gaps, and this
+# one where they do not (aten/src/ATen/native/cuda/CUDALoops.cuh: `gpu_kernel_impl_nocast`, `launch_legacy_kernel`).
+_STEPPING = Pattern(r"(?<!\w)elementwise_kernel(?:_manual_unroll)?<")
+# What lays a tensor out anew has to step through one of the two.
+_LAYS_OUT = frozenset({"aten::copy_"})
+# A kernel that is over sooner is starting and ending for the most part, and its data may lie in a cache.
+_BRIEF_NS = 10_000
+
+
+class Strided(msgspec.Struct, frozen=True):
+    """A pointwise operator against the memory's peak.
+
+    Args:
+        number: Its place in `operators(facts).rows`.
+        operator: The operator.
+        least_ns: The least time of all its calls at the memory's peak.
+    """
+
+    number: int
+    operator: Operator
+    least_ns: float
+
+    @property
+    def ratio(self) -> float:
+        """What it reaches of the memory's peak, 0..1."""
+        return self.least_ns / max(self.operator.device_ns, 1)
+
+
+def strided(facts: Facts) -> tuple[Strided, ...]:
+    """Operators with a least time whose kernels all step, of tensors of one shape, the longest first.
+
+    Tensors that are stretched to the others' shape (a bias) are stepped through as well, whatever their order in memory is.
+    """
+    if facts.device.main is None:
+        return ()
+    found = operators(facts)
+    mine = found.of_kernel
+    known = mine >= 0
+    steps = np.bincount(mine[known & facts.kernels.named.like(_STEPPING)], minlength=len(found.rows))
+    kernels = np.bincount(mine[known], minlength=len(found.rows))
+    limits = device_peaks(facts)[1]
+    rows = []
+    for number in np.flatnonzero((steps > 0) & (steps == kernels)).tolist():
+        one = found.rows[number]
+        at = place(one, limits)
+        if (
+            at.side == "memory"
+            and at.least_ns is not None
+            and at.least_ns >= _BRIEF_NS * one.calls
+            and one.op not in _LAYS_OUT
+            and _one_shape(one)
+        ):
+            rows.append(Strided(number, one, at.least_ns))
+    return tuple(rows)
+
+
+def _one_shape(operator: Operator) -> bool:
+    try:
+        shapes = decode_call(operator.input_dims, operator.input_types).shapes
+    except UnknownWorkError:
+        return False
+    return len({shape for shape in shapes if shape}) == 1
