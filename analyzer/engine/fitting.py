@@ -36,12 +36,16 @@ def fitted(finding: Finding, versions: Versions, frameworks: Frameworks, *, on_d
         on_device: Whether the program computes on a device: what runs there, and on the CPU, came with different versions.
     """
     its_own = [advice for advice in finding.fix if _of_program(advice, frameworks)] or list(finding.fix)
-    lacking = [_lacking(advice, versions, on_device) for advice in its_own]
-    possible = [advice for advice, lacks in zip(its_own, lacking, strict=True) if not lacks]
-    if possible:
-        fix = tuple(_with_unknown(advice, versions, on_device) for advice in possible)
-    else:
+    needed = [needs(advice, versions, on_device=on_device) for advice in its_own]
+    lacking = [tuple(need for need in found if versions.has(need.package, need.since) is False) for found in needed]
+    if all(lacking):
         fix = tuple(_upgrade(advice, lacks, versions) for advice, lacks in zip(its_own, lacking, strict=True))
+    else:
+        fix = tuple(
+            _with_unknown(advice, found, versions)
+            for advice, found, lacks in zip(its_own, needed, lacking, strict=True)
+            if not lacks
+        )
     return finding if fix == finding.fix else msgspec.structs.replace(finding, fix=fix)
 
 
@@ -85,17 +89,10 @@ def _made(advice: Advice) -> str:
     return "\n".join(line.partition("  #")[0] for line in lines)
 
 
-def _lacking(advice: Advice, versions: Versions, on_device: bool) -> tuple[Need, ...]:
-    found = needs(advice, versions, on_device=on_device)
-    return tuple(need for need in found if versions.has(need.package, need.since) is False)
-
-
-def _with_unknown(advice: Advice, versions: Versions, on_device: bool) -> Advice:
+def _with_unknown(advice: Advice, needed: tuple[Need, ...], versions: Versions) -> Advice:
     """The fix with what it needs in its note, as far as the trace does not show that the program has it."""
     unknown = [
-        str(need)
-        for need in needs(advice, versions, on_device=on_device)
-        if versions.has(need.package, need.since) is None and str(need) not in advice.note
+        str(need) for need in needed if versions.has(need.package, need.since) is None and str(need) not in advice.note
     ]
     return _noted(advice, f"Needs {' and '.join(unknown)} or newer.") if unknown else advice
 

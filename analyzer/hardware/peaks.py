@@ -33,8 +33,6 @@ def peak_of(device: Mapping[str, Any]) -> Peak | None:
 
 
 def _fits(peak: Peak, device: Mapping[str, Any]) -> bool:
-    if re.fullmatch(peak.pattern, str(device.get("name", ""))) is None:
-        return False
     memory = device.get("totalGlobalMem")
     least, most = peak.memory_gib
     return (
@@ -44,4 +42,6 @@ def _fits(peak: Peak, device: Mapping[str, Any]) -> bool:
         and device.get("numSms", peak.multiprocessors) == peak.multiprocessors
         and isinstance(memory, int)
         and least <= memory / 2**30 <= most
+        # Last: most rows are ruled out by the others, and a pattern is compiled to be asked.
+        and re.fullmatch(peak.pattern, str(device.get("name", ""))) is not None
     )
