@@ -178,14 +178,14 @@ class Watcher(LaterPhases):
 
     def end_step(self, now: int, duration: int) -> None:
         """Count the step among all of the run, and its batches."""
-        self.course.step(now, duration, profiled=self.profiler is not None, loaders=set(self.drawn_from))
+        profiled, drawn = self.profiler is not None, set(self.drawn_from)
+        ordinary = self.course.step(now, duration, profiled=profiled, loaders=drawn)
         if self.phase == "profile":
             self.batches_of_steps.append(self.batches)
             for key, loader in self.drawn_from.items():
                 self.loader_steps[key] = (loader, self.loader_steps.get(key, (loader, 0))[1] + 1)
         self.batches, self.drawn_from = 0, {}
-        limit = self.course.limit_ns
-        if limit is not None and duration < limit and not self.sampler.begun:
+        if ordinary and not self.sampler.begun:
             self.sampler.begin()
         if self.course.steps >= 64 and self.course.steps & (self.course.steps - 1) == 0:
             self.tell()  # a script that is ended from outside cannot tell at its end

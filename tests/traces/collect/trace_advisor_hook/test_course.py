@@ -132,6 +132,21 @@ def test_a_step_is_no_long_one_while_others_have_the_cores() -> None:
     assert not course.is_long()
 
 
+def test_an_ordinary_step_is_told_by_what_it_took_of_a_core() -> None:
+    course = _course([5.0] * 7)
+    waiting = course.waiting = _Waiting()  # type: ignore[assignment]
+
+    def ordinary(duration_ms: int, *, without_core_ms: int = 0, profiled: bool = False) -> bool:
+        course.worked(time.perf_counter_ns())
+        waiting.so_far_ns += without_core_ms * MS
+        return course.step(0, duration_ms * MS, profiled=profiled, loaders=set())
+
+    assert not ordinary(5, profiled=True)
+    assert ordinary(5)
+    assert ordinary(300, without_core_ms=295), "among other programs each step takes so long"
+    assert not ordinary(300)
+
+
 @pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="the system does not tell")
 def test_a_thread_with_competitors_on_its_core_is_seen_to_wait() -> None:
     before = os.sched_getaffinity(0)

@@ -101,3 +101,15 @@ def test_several_optimizers_at_one_line_take_turns_and_none_follows_another() ->
     watcher.profiler, watcher.phase = None, "done"
     watcher.run("ABC" * 20)
     assert watcher.turns.lead is OPTIMIZERS["A"]
+
+
+def test_the_stack_is_looked_at_where_other_programs_stretch_every_step() -> None:
+    watcher = _Watcher()
+    watcher.boundary("optimizer")
+    waited = SimpleNamespace(so_far=0)
+    watcher.course.waiting = SimpleNamespace(ns=lambda: waited.so_far)  # type: ignore[assignment]
+    for _ in range(9):
+        waited.so_far += 295_000_000
+        watcher.end_step(0, 300_000_000)
+        watcher.course.waited_at_ns = waited.so_far
+    assert watcher.sampler.begun

@@ -55,7 +55,7 @@ class Course:
         # Steps as in `bins`, by the loaders of which they drew batches.
         self._drawn: dict[frozenset[int], dict[int, list[int]]] = {}
 
-    def step(self, now_ns: int, duration_ns: int, *, profiled: bool, loaders: set[int]) -> None:
+    def step(self, now_ns: int, duration_ns: int, *, profiled: bool, loaders: set[int]) -> bool:
         """A step is over.
 
         Args:
@@ -63,15 +63,18 @@ class Course:
             duration_ns: How long it took, without what recording took.
             profiled: Whether the profiler was on.
             loaders: Of which loaders it drew batches.
+
+        Returns:
+            Whether it is known to be an ordinary one: with the profiler off, and not long by what it took of a core.
         """
         if self.first_ns is None:
             self.first_ns = now_ns
-            return
+            return False
         self.steps += 1
         if profiled:
             self.profiled += 1
             self.profiled_ns += duration_ns
-            return
+            return False
         without_core_ns = min(self.lacked_ns(), duration_ns)
         self.waited_ns += without_core_ns
         duration_ns -= without_core_ns
@@ -83,6 +86,7 @@ class Course:
         self._note(duration_ns)
         if self.steps % _EVERY == 0 or (self.limit_ns is None and self.steps >= _FEWEST):
             self.limit_ns = max(LONG_RATIO * self.median_ns(), LONG_NS)
+        return self.limit_ns is not None and duration_ns < self.limit_ns
 
     def _note(self, duration_ns: int) -> None:
         """Keep the step if it is one of the longest."""
