@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -90,11 +92,29 @@ def starving_worker(device: torch.device) -> Iterator[None]:
 
 
 def many_workers(device: torch.device) -> Iterator[None]:
-    """Far more workers than cores, all of them computing."""
+    """Far more workers than the two cores of a small share of a machine, all of them computing."""
     from traces.collect.output.cores import usable_cores
 
-    loader = DataLoader(Samples(8192, _decode), batch_size=32, shuffle=True, num_workers=usable_cores() + 4)
-    return _loop(loader, device)
+    with _at_most_cores(2):
+        loader = DataLoader(Samples(8192, _decode), batch_size=32, shuffle=True, num_workers=usable_cores() + 4)
+        yield from _loop(loader, device)
+
+
+@contextmanager
+def _at_most_cores(most: int) -> Iterator[None]:
+    """So many cores for this thread and what it starts: with all of many, workers beyond their number keep up as well.
+
+    Systems without such a limit keep all.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(before)[:most])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def new_iterator(device: torch.device) -> Iterator[None]:

@@ -46,20 +46,24 @@ for (batch,) in DataLoader(TensorDataset(torch.ones(400, 4)), batch_size=1, num_
 
 @contextmanager
 def crowded(log: Path) -> Iterator[None]:
-    """Twice as many other programs as there are cores, each in a session of its own: schedulers may share cores among sessions.
+    """Two other programs on the script's only core, each in a session of its own: schedulers may share cores among sessions.
 
-    They begin with the script's loop, of which its log tells: the seconds in which it imports torch are nobody's question.
+    One core, as what all of many have to do would take from whatever else runs there. They begin with the script's loop, of which
+    its log tells: the seconds in which it imports torch are nobody's question.
     """
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
     code = (
         "import pathlib, time; log = pathlib.Path(%r)\n"
         "while not log.exists() or 'begins' not in log.read_text(): time.sleep(0.01)\n"
         "while True: pass"
     )
     busy = [sys.executable, "-c", code % str(log)]
-    others = [subprocess.Popen(busy, start_new_session=True) for _ in range(2 * (os.cpu_count() or 1))]
+    others = [subprocess.Popen(busy, start_new_session=True) for _ in range(2)]
     try:
         yield
     finally:
+        os.sched_setaffinity(0, before)
         for other in others:
             other.kill()
             other.wait()
