@@ -59,6 +59,8 @@ from rules.changes import set_by_program
 from rules.commands import run
 from traces.trace import Capability
 
+# From here on half of them, and a quarter, are worth a try: with two or four cores there is next to nothing between.
+_MANY_CORES = 8
 _VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 META = RuleMeta(
     code="CP001",
@@ -116,7 +118,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM,
         evidence=(_evidence(facts, matrix.total_ns, cores),),
-        caveats=("Where several processes share the machine, one thread each may be right.",),
+        caveats=("Where several processes share the machine, one thread each may be right.", *_hyper_threads(cores)),
     )
 
 
@@ -130,6 +132,16 @@ def _asked_for(facts: Facts) -> str:
 def _evidence(facts: Facts, matrix_ns: int, cores: int) -> Bars:
     now = facts.steps.per_step(matrix_ns)
     return Bars("mean step", "ns", (Bar("matrix work, one thread", now), Bar("on all cores, at best", now / cores)))
+
+
+def _hyper_threads(cores: int) -> tuple[str, ...]:
+    """What the number of cores does not say; nothing where there are so few that they are tried in a minute."""
+    if cores < _MANY_CORES:
+        return ()
+    return (
+        f"Hyper-threads count among the {cores} and add little, and short ops gain little from many threads: time "
+        f"{cores // 2} and {cores // 4} as well.",
+    )
 
 
 def _too_many(facts: Facts, threads: int, cores: int) -> Finding:

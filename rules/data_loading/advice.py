@@ -167,7 +167,7 @@ def _raise_workers(facts: Facts) -> Advice:
     now, cores = facts.recording.collected.num_workers, facts.recording.collected.cores
     most = _MAX_WORKERS if cores is None else max(1, cores - 1)
     workers = min(most, 2 * now) if now else most
-    limit = f"this run may use {cores} cores" if cores is not None else "never more than cores - 1"
+    limit = f"this run may use {count(cores, 'core')}" if cores is not None else "never more than cores - 1"
     return words.loader(
         facts,
         {"num_workers": workers, "prefetch_factor": 4, "persistent_workers": True},
@@ -200,7 +200,7 @@ def more_workers(facts: Facts) -> Advice:
     known = (
         f"{workers}, however many cores there are: making a sample is mostly waiting, for storage or a network"
         if waiting
-        else f"{workers} because this run may use {cores} cores"
+        else f"{workers} because this run may use {count(cores, 'core')}"
         if cores is not None
         else f"start at {workers} and tune; never more than cores - 1"
     )

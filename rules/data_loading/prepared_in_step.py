@@ -63,7 +63,7 @@ from analyzer.facts.input.prepared import Prepared
 from analyzer.facts.time.host_loss import host_loss
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import duration, share
+from analyzer.units import count, duration, share
 from rules.data_loading import words
 from rules.data_loading.advice import FEW_CORES, suggested_workers
 from rules.place import line_of, location, named
@@ -175,7 +175,7 @@ def _finding(facts: Facts, found: Prepared, ratio: float) -> Finding:
         caveats=(
             "What depends on the model's state, or on the loss of the step before, has to stay in the loop.",
             *(
-                (f"With {cores} cores workers compete with training: measure before keeping this.",)
+                (f"With {count(cores, 'core')} workers compete with training: measure before keeping this.",)
                 if cores is not None and cores <= FEW_CORES
                 else ()
             ),

@@ -179,7 +179,9 @@ def _evidence(facts: Facts, bound: WorkerBound) -> Bars:
 def _caveats(facts: Facts, bound: WorkerBound) -> tuple[str, ...]:
     found = []
     if bound.cores is not None and bound.cores <= FEW_CORES and not samples_wait(facts):
-        found.append(f"With {bound.cores} cores workers compete with training: the step may even become longer.")
+        found.append(
+            f"With {count(bound.cores, 'core')} workers compete with training: the step may even become longer."
+        )
     if facts.device.main is not None and not facts.input.wait.owned:
         found.append(
             "The device is busy whenever the loader runs: workers would free the thread, not shorten the step."

@@ -27,6 +27,7 @@ class Program:
         launcher: Words before the script's name: `-m torch.distributed.run --`.
         ranks: Processes that train, each with a file of its own.
         quick: Part of `.ci/run`.
+        cores: What the advice takes for granted: workers of a loader are none on a single one.
     """
 
     file: str
@@ -41,13 +42,14 @@ class Program:
     launcher: tuple[str, ...] = ()
     ranks: int = 1
     quick: bool = False
+    cores: int = 1
     arguments: tuple[str, ...] = field(default=())
 
 
 PROGRAMS = (
     Program(
         file="lightning_slow_dataset", needs=("lightning",), finds=(INPUT,), function="__getitem__",
-        says=("train_dataloader",), never_says=("dataloader_num_workers", "CacheDataset"), quick=True,
+        says=("train_dataloader",), never_says=("dataloader_num_workers", "CacheDataset"), quick=True, cores=2,
     ),
     Program(file="lightning_computes", needs=("lightning",), never=INPUT),
     Program(
@@ -66,7 +68,7 @@ PROGRAMS = (
     ),
     # Nothing of its loader is timm's but what begins its workers.
     Program(
-        file="timm_create_loader", needs=("timm",), finds=(INPUT,), function="__getitem__", quick=True,
+        file="timm_create_loader", needs=("timm",), finds=(INPUT,), function="__getitem__", quick=True, cores=2,
         says=("timm.data.create_loader(",), never_says=(" loader = DataLoader(",),
     ),
     # The only line of the program's own in its steps is that which calls `fit`.
@@ -153,7 +155,7 @@ PROGRAMS = (
     ),
     Program(
         file="batch_augments", needs=("torchvision",), finds=(frozenset({"DL010"}),), options=("--evidence",), quick=True,
-        never=INPUT, at=("DL010", "images = augment(images)"), says=("return augment(images), labels",),
+        cores=2, never=INPUT, at=("DL010", "images = augment(images)"), says=("return augment(images), labels",),
     ),
     # Workers are started for each of 60 passes of a few batches: evaluating less often would leave half of them.
     Program(file="kfold_workers", needs=("torch",), finds=(BETWEEN,), says=("persistent_workers=True",)),

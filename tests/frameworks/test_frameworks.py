@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from frameworks.expected import INPUT, PROGRAMS, Program
+from traces.collect.output.cores import usable_cores
 
 FOLDER = Path(__file__).parent / "programs"
 # Half a minute on idle cores; on busy ones what matters is what is said, not when.
@@ -52,6 +53,8 @@ def test_a_program_is_recorded_and_told_what_is_true_of_it(program: Program, tmp
     missing = [name for name in program.needs if importlib.util.find_spec(name) is None]
     if missing:
         pytest.skip(f"not installed: {', '.join(missing)}; pip install -e '.[frameworks]'")
+    if usable_cores() < program.cores:
+        pytest.skip(f"needs {program.cores} cores")
     paths = _record(program, tmp_path)
     assert len(paths) == program.ranks
     path = paths[0]

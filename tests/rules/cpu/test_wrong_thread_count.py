@@ -117,3 +117,9 @@ def test_ranks_of_one_machine_share_its_cores(ranks: Any, threads: int, state: S
 
 def test_the_share_of_a_rank_is_what_its_threads_are_told() -> None:
     assert "set_num_threads(2)" in judged(RULE, world(ranks=2)).finding.fix[0].code
+
+
+@pytest.mark.parametrize(("cores", "told"), [(4, False), (64, True)])
+def test_of_many_cores_fewer_threads_are_tried_as_well(cores: int, told: bool) -> None:
+    caveats = " ".join(judged(RULE, world(cores=cores)).finding.caveats)
+    assert ("Hyper-threads count among the 64" in caveats, "time 32 and 16 as well" in caveats) == (told, told)

@@ -216,3 +216,9 @@ def test_lightnings_range_around_the_call_hides_nothing(name: str) -> None:
     found = judged(RULE, builder)
     assert found.ns_per_step == pytest.approx(40_000_000, rel=1e-3)
     assert run(RULE, world(workers=2)).state is not State.FIRED
+
+
+@pytest.mark.parametrize(("cores", "told"), [(1, "With 1 core workers"), (2, "With 2 cores workers")])
+def test_one_core_is_one(cores: int, told: str) -> None:
+    found = judged(RULE, world(device=None, load=80_000, cores=cores))
+    assert any(told in one for one in found.finding.caveats)

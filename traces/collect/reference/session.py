@@ -103,7 +103,7 @@ def _notes(config: CollectConfig, device: torch.device) -> Iterator[str]:
         yield "Note: --pin-memory is off, there is no accelerator to copy to."
     cores = usable_cores()
     if config.num_workers > cores:
-        yield f"Note: {config.num_workers} workers share {cores} cores with the training."
+        yield f"Note: {config.num_workers} workers share {cores} {'core' if cores == 1 else 'cores'} with the training."
     if config.stacks and not stacks_are_safe():
         yield f"Note: {LEFT_OUT}."
     if config.warmup == 0:

@@ -110,7 +110,7 @@ def test_workers_and_their_notes(tmp_path: Path, digits_dir: Path, monkeypatch: 
     assert (trace["advisor"]["loader"]["num_workers"], trace["advisor"]["loader"]["pin_memory"]) == (2, False)
     assert [line for line in said if line.startswith("Note:")] == [
         "Note: --pin-memory is off, there is no accelerator to copy to.",
-        "Note: 2 workers share 1 cores with the training.",
+        "Note: 2 workers share 1 core with the training.",
         "Note: without warm-up the first recorded step holds the profiler's own start.",
     ]
 
