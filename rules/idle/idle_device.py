@@ -172,11 +172,12 @@ def _next(facts: Facts, cause: str, code: str | None) -> str:
         )
     if code is None:
         return (
-            "See the other findings; the largest part depends on other work of the device, or on what was not recorded."
+            "No rule is about the largest part: it depends on other work of the device, or on what was not recorded. "
+            "Other findings, where there are any, are about the rest."
         )
     return (
         f"The largest cause is what {code} looks for: its finding says what to do, or its line under what was checked why there is "
-        "none; the other findings are about the rest."
+        "none. Other findings, where there are any, are about the rest."
     )
 
 

@@ -87,7 +87,7 @@ def _page(comparison: Comparison, gate: GateResult | None) -> Page:
         narrow_promises=promises(comparison, NARROW),
         marks=pair.marks(comparison),
         narrow_marks=pair.marks(comparison, NARROW),
-        sections=tuple(_section(*table) for table in rows.tables(comparison)),
+        sections=tuple(_section(comparison, *table) for table in rows.tables(comparison)),
     )
 
 
@@ -97,6 +97,7 @@ def _differences(comparison: Comparison) -> Sheet | None:
     return Sheet("Conditions that are not the same on both sides", heads, found) if found else None
 
 
-def _section(title: str, heads: tuple[str, ...], body: list[tuple[str, ...]]) -> Sheet:
+def _section(comparison: Comparison, title: str, heads: tuple[str, ...], body: list[tuple[str, ...]]) -> Sheet:
     words = {"cause", "kernel", "op", "state", "rule", "came true", "job"}
-    return Sheet(title, tuple(Head(head, head not in words) for head in heads), body)
+    below = rows.of_new_ones(comparison) if heads[0] == "state" else ""
+    return Sheet(title, tuple(Head(head, head not in words) for head in heads), body, below)

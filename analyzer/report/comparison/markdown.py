@@ -47,6 +47,9 @@ def _blocks(comparison: Comparison, gate: GateResult | None) -> Iterator[str]:
         drawn = _table(heads, body)
         folded = heads[0] in ("kernel", "op")
         yield f"<details><summary>{title}</summary>\n\n{drawn}\n\n</details>" if folded else f"**{title}**\n\n{drawn}"
+        below = rows.of_new_ones(comparison) if heads[0] == "state" else ""
+        if below:
+            yield prose(below)
 
 
 def _table(heads: tuple[str, ...], body: Sequence[tuple[str, ...]]) -> str:

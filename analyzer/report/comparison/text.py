@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from analyzer.compare.comparison import Comparison
 from analyzer.compare.gate import GateResult
-from analyzer.page.changes import differing, of_shorter_steps
+from analyzer.page.changes import differing
 from analyzer.page.words import safe
 from analyzer.report.comparison import rows
 from analyzer.report.style import Role, Style
@@ -56,9 +56,7 @@ def _differences(comparison: Comparison, style: Style) -> list[str]:
 
 
 def _new_ones(comparison: Comparison, style: Style) -> list[str]:
-    states = [rule.state for rule in comparison.rules]
-    told = of_shorter_steps(comparison.before.mean_ns, comparison.after.mean_ns, states)
-    return [style.paint(f"  {line}", "dim") for line in safe.wrap(told, style.width - 2)]
+    return [style.paint(f"  {line}", "dim") for line in safe.wrap(rows.of_new_ones(comparison), style.width - 2)]
 
 
 def _bars(comparison: Comparison, style: Style) -> list[str]:

@@ -50,6 +50,32 @@ def test_the_recorded_pair_that_had_no_cores_gets_no_verdict() -> None:
     assert rows.rules(found)[0][-1] == "undecided"
 
 
+@pytest.mark.parametrize(
+    ("ms", "unprofiled", "lacking", "told"),
+    [
+        ((100, 9), (80, 8), (0.4, 0.5), "faster it probably is, as steps without the profiler changed by -90.0 %"),
+        ((9, 100), (8, 80), (0.5, 0.4), "slower it probably is, as steps without the profiler changed by +900.0 %"),
+        ((100, 9), (80, 8), (0.7, 0.3), ""),  # others had the cores while the slower side was recorded
+        ((100, 9), (8, 80), (0.4, 0.5), ""),
+        ((100, 60), (80, 48), (0.4, 0.5), ""),
+        ((100, 9), (None, None), (0.4, 0.5), ""),
+    ],
+)
+def test_of_a_change_of_many_times_the_direction_is_told(
+    ms: tuple[int, int], unprofiled: tuple[int | None, int | None], lacking: tuple[float, float], told: str
+) -> None:
+    sides = [
+        beside(step * MS, core_wait_ratio=lacked, unprofiled_step_ns=other and other * MS)
+        for step, other, lacked in zip(ms, unprofiled, lacking, strict=True)
+    ]
+    found = compare([sides[0]], [sides[1]])
+    assert found.change is not None
+    assert (found.change.kind, found.change.doubt) == ("inconclusive", "cores")
+    answer = rows.answer(found)
+    assert told in answer
+    assert ("it probably is" in answer) == bool(told)
+
+
 @pytest.mark.parametrize(("before", "after"), [(None, None), (0.0, 0.0), (0.04, 0.0), (0.15, 0.16), (0.0, 0.2)])
 def test_cores_that_lacked_little_or_alike_or_where_it_was_faster_all_the_same_keep_the_verdict(
     before: float | None, after: float | None

@@ -51,6 +51,13 @@ def test_every_format_gives_the_answer_and_what_became_of_the_findings(form):
     assert re.search("new.*XF001|XF001.*new", text)
 
 
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+@pytest.mark.parametrize(("build", "told"), [(comparisons.pair, True), (comparisons.slower, False)])
+def test_that_a_new_finding_may_be_an_old_one_is_said_in_every_format(build, told, form):
+    text = " ".join(plain(formats.render(build(), None, form)).split())
+    assert ("New ones may have been there before" in text) == told
+
+
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_the_title_of_a_finding_is_told_whole(width):
     """Where the figures leave it no room it was cut in its middle: `Data loader kee…ing waiting`."""

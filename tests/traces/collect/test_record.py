@@ -21,7 +21,9 @@ from traces.collect.trace_advisor_hook.surroundings.python_loop import ROUNDS, T
 from traces.errors import UsageError
 
 
-def test_marked_steps_are_recorded(tmp_path: Path) -> None:
+def test_marked_steps_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCH_CPP_LOG_LEVEL", "ERROR")
+    monkeypatch.setenv("SECRET_TOKEN", "hush")
     path = tmp_path / "t.json"
     loader = DataLoader(TensorDataset(torch.randn(200, 4)), batch_size=4)
     with record(path, wait=2, warmup=1, active=3, loader=loader) as recorder:
@@ -43,6 +45,8 @@ def test_marked_steps_are_recorded(tmp_path: Path) -> None:
     }
     # What the hook says of a script's process is said of a marked loop's too.
     assert trace["advisor"]["flags"]["anomaly_mode"] is False
+    assert trace["advisor"]["environment"]["TORCH_CPP_LOG_LEVEL"] == "ERROR"
+    assert "hush" not in path.read_text()
     loop = trace["advisor"]["python_loop"]
     # Timed before and after.
     assert (loop["turns"], loop["rounds"]) == (TURNS, 2 * ROUNDS)

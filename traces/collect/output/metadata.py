@@ -1,6 +1,6 @@
 """What a trace of a loop of ours, or of one that marks its steps, cannot say about its own run: the document at its key "advisor".
 
-No environment, host, user or path goes in; every value is named one by one, here or in the hook's `run_description`.
+No host, user or path goes in, and of the environment a fixed list only; every value is named one by one, here or in the hook.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from traces.collect.output import SCHEMA_VERSION
 from traces.collect.output.cores import describe_cores
 from traces.collect.trace_advisor_hook.loader.batches import BatchLook
 from traces.collect.trace_advisor_hook.run_description import describe_process, describe_training, world
+from traces.collect.trace_advisor_hook.software.environment import describe_environment
 
 
 def describe(
@@ -39,5 +40,6 @@ def describe(
         **describe_process(world()[1]),
         **describe_training(optimizer, loader, look),
         **describe_cores(),
+        "environment": describe_environment(),
         "device": device.type,
     }
