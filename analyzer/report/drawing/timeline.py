@@ -17,10 +17,11 @@ from analyzer.report.drawing.shapes import WIDTH, Drawing, cause_class, line, nu
 from analyzer.units import count, duration
 
 _LEFT = 76
-_ROOM = WIDTH - _LEFT
 _LANE = 30
 _BOX = 23
 _TOP = 22
+# From one mark of the axis to the next at least: a label, and air.
+_MARK = 70
 _BRACKET = 30
 _MOST_RECTS = 1_600
 # Wider boxes than this many pixels have a frame where a device works in part.
@@ -30,37 +31,36 @@ _MOST_BRACKETS = 4
 # A strip of many pieces: pixels to a cell, and how many strengths it is drawn in.
 _CELL = 4
 _LEVELS = 5
-# Letters on a telephone, by those on a wide page (`page.css`).
-_LARGER = 1.7
 
 
-def timeline(analysis: Analysis, shown: Timeline | None = None) -> Drawing | None:
+def timeline(analysis: Analysis, shown: Timeline | None = None, across: int = WIDTH) -> Drawing | None:
     """The lanes of a step, the representative one unless another is given; None where there are none."""
     shown = shown or analysis.timeline
     if not shown.lanes or shown.dur_ns <= 0:
         return None
-    lanes = _boxes(shown)
+    lanes = _boxes(shown, across - _LEFT)
     bottom = _TOP + len(lanes) * _LANE
-    body = list(_axis(shown.dur_ns, bottom))
+    body = list(_axis(shown.dur_ns, bottom, across))
     for row, (lane, boxes) in enumerate(zip(shown.lanes, lanes, strict=True)):
         y = _TOP + row * _LANE + (_LANE - _BOX) / 2
         body.append(text(0, y + _BOX / 2 + 4, safe.name(lane.name, 10), ""))
         body += [piece for box in boxes for piece in _drawn(box, y, partly=is_partly(box, lane))]
-    rows = list(_brackets(analysis, shown, bottom, body))
+    rows = list(_brackets(analysis, shown, bottom, body, across))
     height = bottom + max(rows, default=0) * _BRACKET + 6
     if any(is_partly(box, lane) for lane, boxes in zip(shown.lanes, lanes, strict=True) for box in boxes):
         height += _NOTE
+        note = "What a device does is drawn as high as the device is busy meanwhile."
         body.append(
-            text(0, height - 6, "What a device does is drawn as high as the device is busy meanwhile.", "quiet")
+            text(0, height - 6, note if width_of(note) <= across else "As high as the device is busy.", "quiet")
         )
-    return Drawing(height, "".join(body), _sentence(shown, unit(analysis)))
+    return Drawing(height, "".join(body), _sentence(shown, unit(analysis)), across)
 
 
-def _boxes(shown: Timeline) -> list[list[Box]]:
+def _boxes(shown: Timeline, room: int) -> list[list[Box]]:
     """Spans in pixels; merged the more coarsely the more there are."""
     drawn: list[list[Box]] = []
     for least in (1.0, 2.0, 4.0, 8.0):
-        drawn = [geometry.boxes(lane, shown.dur_ns, _ROOM, least) for lane in shown.lanes]
+        drawn = [geometry.boxes(lane, shown.dur_ns, room, least) for lane in shown.lanes]
         if sum(map(len, drawn)) <= _MOST_RECTS:
             break
     return drawn
@@ -81,44 +81,45 @@ def _drawn(box: Box, y: float, *, partly: bool) -> Iterator[str]:
         yield text(x + width / 2, y + _BOX / 2 + 4, label, "over" if partly else "inside")
 
 
-def _axis(whole_ns: int, bottom: int) -> Iterator[str]:
-    """At most eight marks at round times."""
-    rough = whole_ns / 8
+def _axis(whole_ns: int, bottom: int, across: int) -> Iterator[str]:
+    """At most eight marks at round times, fewer where there is less room."""
+    rough = whole_ns / min(8, max((across - _LEFT) // _MARK, 2))
     unit = 10 ** math.floor(math.log10(max(rough, 1)))
     step = next((unit * times for times in (1, 2, 5) if unit * times >= rough), unit * 10)
     for mark in range(math.floor(whole_ns / step) + 1):
-        x = _LEFT + mark * step / whole_ns * _ROOM
+        x = _LEFT + mark * step / whole_ns * (across - _LEFT)
         yield line(x, _TOP - 4, x, bottom, "grid")
         label = duration(mark * step) if mark else "0"
-        end = x + width_of(label) / 2 > WIDTH
-        yield text(min(x, WIDTH), 12, label, "quiet end" if end else "quiet middle")
+        end = x + width_of(label) / 2 > across
+        yield text(min(x, across), 12, label, "quiet end" if end else "quiet middle")
 
 
-def _brackets(analysis: Analysis, shown: Timeline, bottom: int, body: list[str]) -> Iterator[int]:
+def _brackets(analysis: Analysis, shown: Timeline, bottom: int, body: list[str], across: int) -> Iterator[int]:
     """A bracket per finding under the time it claims, its name under the longest piece; yields the rows used."""
     taken: list[float] = []
     for finding in analysis.cards[:_MOST_BRACKETS]:
-        pieces = sorted(_pieces(finding, shown), key=lambda piece: piece[0] - piece[1])
+        pieces = sorted(_pieces(finding, shown, across - _LEFT), key=lambda piece: piece[0] - piece[1])
         if not pieces:
             continue
         stated = finding.saving
         words = f"{safe.name(finding.rule, 10)}: {savings.word(stated.kind)} {duration(stated.stated_ns)} {savings.each(finding)}"
+        if width_of(words) > across:
+            words = f"{safe.name(finding.rule, 10)}: {savings.word(stated.kind)} {duration(stated.stated_ns)}"
         half = width_of(words) / 2
         low, high = pieces[0]
         many = len(pieces) > MOST_PIECES
         # A strip goes across: its name has one place, at the left. That of a few pieces stands under the longest.
-        middle = _LEFT + half if many else min(max(_LEFT + (low + high) / 2, half), WIDTH - half)
-        # A telephone's letters are larger: a name grows towards the middle of the picture, and is never cut at its edge.
-        begins = many or middle < WIDTH / 2
+        middle = _LEFT + half if many else min(max(_LEFT + (low + high) / 2, half), across - half)
         first, last = middle - half, middle + half
-        grown = 2 * half * _LARGER
-        left = min(first if begins else last - grown, _LEFT + min(piece[0] for piece in pieces))
-        right = max(first + grown if begins else last, _LEFT + max(piece[1] for piece in pieces))
+        left = min(first, _LEFT + min(piece[0] for piece in pieces))
+        right = max(last, _LEFT + max(piece[1] for piece in pieces))
         row = next((place for place, end in enumerate(taken) if left > end + 6), len(taken))
         taken[row : row + 1] = [right]
         y = bottom + row * _BRACKET + 3
-        body += _density(pieces, y) if many else map(_bracket, pieces, itertools.repeat(y))
-        body.append(text(first, y + 19, words, "name") if begins else text(last, y + 19, words, "name end"))
+        body += _density(pieces, y, across - _LEFT) if many else map(_bracket, pieces, itertools.repeat(y))
+        # A font may be wider than it was taken for: a name grows towards the middle of the picture, and is not cut at its edge.
+        begins = many or middle < across / 2
+        body.append(text(first if begins else last, y + 19, words, "name" if begins else "name end"))
         yield row + 1
 
 
@@ -130,9 +131,9 @@ def _bracket(piece: tuple[float, float], y: int) -> str:
     return f'<path class="bracket" d="{path}"/>'
 
 
-def _density(pieces: list[tuple[float, float]], y: int) -> Iterator[str]:
+def _density(pieces: list[tuple[float, float]], y: int, room: int) -> Iterator[str]:
     """Many pieces as one strip, the stronger where they are the denser: brackets of a pixel each would only be dust."""
-    shares = [0.0] * (_ROOM // _CELL + 1)
+    shares = [0.0] * (room // _CELL + 1)
     for start, end in pieces:
         for cell in range(int(start // _CELL), min(int(end // _CELL) + 1, len(shares))):
             shares[cell] += max(min(end, (cell + 1) * _CELL) - max(start, cell * _CELL), 0.0) / _CELL
@@ -151,9 +152,9 @@ def _level(share: float) -> int:
     return min(max(round(share * _LEVELS + 0.3), 1), _LEVELS) if share > 0 else 0
 
 
-def _pieces(finding: FindingDocument, shown: Timeline) -> Iterator[tuple[float, float]]:
+def _pieces(finding: FindingDocument, shown: Timeline, room: int) -> Iterator[tuple[float, float]]:
     for low, high in claimed(finding, shown):
-        yield along(low, shown.dur_ns, _ROOM), along(high, shown.dur_ns, _ROOM)
+        yield along(low, shown.dur_ns, room), along(high, shown.dur_ns, room)
 
 
 def _sentence(shown: Timeline, noun: Noun) -> str:

@@ -17,34 +17,35 @@ _STEPS = 64
 MOST_STEPS = 240
 
 
-def waterfall(analysis: Analysis) -> Drawing:
-    """One bar as long as the mean step, a piece per cause."""
+def waterfall(analysis: Analysis, across: int = WIDTH) -> Drawing:
+    """One bar as long as the mean step, a piece per cause; `across` is how wide the drawing is."""
     pieces: list[str] = []
     passed = 0.0
     for part in parts(analysis):
-        x, width = passed * WIDTH, part.ratio * WIDTH
+        x, width = passed * across, part.ratio * across
         passed += part.ratio
         # A hair of background tells neighbours apart, also where colours do not.
         drawn = max(width - 1.5, min(width, 0.5))
-        told = f"{part.label}: {part.time}, {share(part.ratio)}"
-        pieces.append(rect(x, 0, drawn, _BAR, cause_class(part.cause), told))
+        named = f"{part.label}: {part.time}, {share(part.ratio)}"
+        pieces.append(rect(x, 0, drawn, _BAR, cause_class(part.cause), named))
         for label in (f"{part.label} {part.time}", part.label):
             if width_of(label) + 12 < width:
                 pieces.append(text(x + drawn / 2, _BAR / 2 + 4, label, "inside"))
                 break
     listed = ", ".join(f"{part.label} {part.time}" for part in by_size(analysis))
-    return Drawing(_BAR, "".join(pieces), f"A {unit(analysis)} of {duration(analysis.summary.step_ns.mean)}: {listed}.")
+    told = f"A {unit(analysis)} of {duration(analysis.summary.step_ns.mean)}: {listed}."
+    return Drawing(_BAR, "".join(pieces), told, across)
 
 
-def steps(analysis: Analysis) -> Drawing | None:
+def steps(analysis: Analysis, across: int = WIDTH) -> Drawing | None:
     """A bar per step, the slow ones named; None for a single step."""
     rows = analysis.steps[:MOST_STEPS]
     if len(rows) < 2:
         return None
     top, noun = max(row.dur_ns for row in rows) or 1, analysis.trace.steps.noun
-    each = min(WIDTH / len(rows), _WIDEST)
+    each = min(across / len(rows), _WIDEST)
     slow_ones = {row.step for row in slow_steps(analysis)}
-    pieces = [line(0, 20 + _STEPS, WIDTH, 20 + _STEPS, "grid")]
+    pieces = [line(0, 20 + _STEPS, across, 20 + _STEPS, "grid")]
     free = 0.0
     for number, row in enumerate(rows):
         height = max(row.dur_ns / top * _STEPS, 1)
@@ -56,12 +57,12 @@ def steps(analysis: Analysis) -> Drawing | None:
         if each == _WIDEST and not slow:
             pieces.append(text((number + 0.5) * each, 14 + _STEPS - height, duration(row.dur_ns), "quiet middle"))
         label = f"{row.step}: {duration(row.dur_ns)}"
-        middle = min(max((number + 0.5) * each, width_of(label) / 2), WIDTH - width_of(label) / 2)
+        middle = min(max((number + 0.5) * each, width_of(label) / 2), across - width_of(label) / 2)
         if slow and middle - width_of(label) / 2 >= free:
             pieces.append(text(middle, 14 + _STEPS - height, label, "middle strong"))
             free = middle + width_of(label) / 2 + 4
     pieces += _ends(noun, rows[0].step, rows[-1].step, each * len(rows))
-    return Drawing(_STEPS + 40, "".join(pieces), _sentence(analysis))
+    return Drawing(_STEPS + 40, "".join(pieces), _sentence(analysis), across)
 
 
 def _ends(noun: str, first: int, last: int, width: float) -> Sequence[str]:

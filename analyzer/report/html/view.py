@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from analyzer.analysis import Analysis, Timeline
+from analyzer.analysis import Analysis
 from analyzer.page import hardware, recording
 from analyzer.page import headline as wording
-from analyzer.page.findings.groups import NOTES, counts, grouped, no_card, notes_are, unit, words
-from analyzer.page.step.waterfall import by_size
+from analyzer.page.findings.groups import NOTES, counts, grouped, no_card, notes_are, unit
 from analyzer.page.words import safe
 from analyzer.page.words.of_steps import Noun
 from analyzer.page.words.vocabulary import states_line
 from analyzer.ranks.document import Job
 from analyzer.report.drawing.roofline import roofline
-from analyzer.report.drawing.shapes import NARROW, Drawing, cause_class
-from analyzer.report.drawing.timeline import timeline
-from analyzer.report.drawing.waterfall import MOST_STEPS, steps, waterfall
+from analyzer.report.drawing.shapes import NARROW, Drawing
 from analyzer.report.html import tables
 from analyzer.report.html.change_section import Since, since
 from analyzer.report.html.findings import Finding, First, Small, findings, small
@@ -32,6 +29,7 @@ from analyzer.report.html.measured_section import operators as measured_operator
 from analyzer.report.html.module_section import ModuleSection, module_section
 from analyzer.report.html.prose import prose
 from analyzer.report.html.sheet import Sheet
+from analyzer.report.html.step_section import StepSection, step_section
 from analyzer.report.html.viewer import Viewer, viewer
 from analyzer.report.html.what_if import WhatIf
 from analyzer.report.html.what_if import section as what_if
@@ -39,8 +37,6 @@ from analyzer.units import count, duration, share
 
 if TYPE_CHECKING:
     from analyzer.report.from_trace import FromTrace
-
-_NO_STEP = Timeline(step=None, dur_ns=0, lanes=())
 
 
 @dataclass(frozen=True)
@@ -50,17 +46,6 @@ class Figure:
     value: str
     label: str
     good: bool = False
-
-
-@dataclass(frozen=True)
-class Part:
-    """One line of the legend."""
-
-    kind: str
-    name: str
-    time: str
-    share: str
-    meaning: str
 
 
 @dataclass(frozen=True)
@@ -81,18 +66,7 @@ class Page:
     doubts_head: str
     doubts: tuple[Markup, ...]
     record_again: str
-    where_head: str
-    waterfall: Drawing | None
-    legend: tuple[Part, ...]
-    device_line: str
-    timeline_head: str
-    timeline: Drawing | None
-    timeline_table: Sheet
-    slowest_head: str
-    slowest: Drawing | None
-    slowest_table: Sheet
-    steps: Drawing | None
-    steps_line: str
+    step: StepSection
     what_if: WhatIf | None
     counts: str
     findings: tuple[Finding, ...]
@@ -121,7 +95,6 @@ def view(analysis: Analysis, data_note: str, found: FromTrace | None = None, *, 
     """The page of an analysis; an unusable trace gets no figures, only why and what to record."""
     usable = analysis.trust.verdict != "unusable"
     shown = found if usable else None
-    drawn, slowest = timeline(analysis) if usable else None, analysis.slowest or _NO_STEP
     return Page(
         version=safe.name(analysis.tool.version, 24),
         title=wording.title(analysis),
@@ -139,18 +112,7 @@ def view(analysis: Analysis, data_note: str, found: FromTrace | None = None, *, 
             prose(f"{one.code} {one.message}" if one.code else one.message, 600) for one in analysis.trust.reasons[:40]
         ),
         record_again="\n".join(recording.RECORD_AGAIN) if not usable else "",
-        where_head=wording.where(analysis),
-        waterfall=waterfall(analysis) if usable and by_size(analysis) else None,
-        legend=tuple(_legend(analysis)),
-        device_line=_device_line(analysis),
-        timeline_head=_timeline_head(analysis),
-        timeline=drawn,
-        timeline_table=tables.timeline_table(analysis, analysis.timeline),
-        slowest_head=words(f"Step {slowest.step}, the slowest: {duration(slowest.dur_ns)}", analysis),
-        slowest=timeline(analysis, slowest) if usable else None,
-        slowest_table=tables.timeline_table(analysis, slowest),
-        steps=steps(analysis) if usable else None,
-        steps_line=_steps_line(analysis),
+        step=step_section(analysis),
         what_if=what_if(analysis, with_data=with_data),
         counts=counts(analysis),
         findings=findings(analysis),
@@ -217,45 +179,6 @@ def _figures(analysis: Analysis) -> Iterator[Figure]:
         yield Figure(share(summary.gpu_busy_ratio), "GPU busy")
     if unit(analysis) != "recording":
         yield Figure(f"{summary.used_steps:,}", f"{unit(analysis)}{'s' if summary.used_steps != 1 else ''}")
-
-
-def _legend(analysis: Analysis) -> Iterator[Part]:
-    for part in by_size(analysis):
-        yield Part(cause_class(part.cause), part.label, part.time, share(part.ratio), part.meaning)
-
-
-def _device_line(analysis: Analysis) -> str:
-    devices = analysis.summary.devices
-    if len(devices) < 2:
-        return ""
-    return "Busy on each device: " + ", ".join(
-        f"{safe.name(one.device, 30)} {share(one.busy_ratio)}" for one in devices
-    )
-
-
-def _timeline_head(analysis: Analysis) -> str:
-    shown = analysis.timeline
-    whole = shown.step is None or unit(analysis) == "recording"
-    step = "The whole trace" if whole else words(f"Step {shown.step}, the nearest to the median", analysis)
-    return f"{step}: {duration(shown.dur_ns)}"
-
-
-def _steps_line(analysis: Analysis) -> str:
-    times = analysis.summary.step_ns
-    spread = (
-        f"Median {duration(times.median)}, p95 {duration(times.p95)}, {duration(times.min)} to {duration(times.max)}."
-    )
-    more = (
-        f" The first {MOST_STEPS} of {max(analysis.trace.steps.count, len(analysis.steps)):,} steps are drawn."
-        if len(analysis.steps) > MOST_STEPS
-        else ""
-    )
-    step = analysis.summary.representative_step
-    drawn = (
-        f" Step {step} is drawn above; its bar is green." if analysis.timeline is not None and step is not None else ""
-    )
-    left_out = "; ".join(safe.clean(line) for line in recording.excluded(analysis))
-    return spread + words(drawn + more, analysis) + (f" {left_out[:1].upper()}{left_out[1:]}." if left_out else "")
 
 
 def _operators_head(analysis: Analysis, shown: FromTrace | None) -> str:

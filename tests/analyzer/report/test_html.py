@@ -12,6 +12,7 @@ import pytest
 from analyzer.opening import saved as load
 from analyzer.report import html, json, markdown, redact
 from analyzer.report.drawing import palette
+from analyzer.report.html.step_section import step_section
 from analyzer.tui.look import themes
 from showing import analyses
 from showing.pages import Page
@@ -238,3 +239,18 @@ def test_a_small_finding_keeps_its_fix_folded():
     bare = tuple(msgspec.structs.replace(one, fix=()) if one.id == small.id else one for one in analysis.findings)
     without = html.render(msgspec.structs.replace(analysis, findings=bare))
     assert without.count("What to change") == section.count("What to change") - 1
+
+
+@pytest.mark.parametrize("slow", [True, False])
+def test_no_bar_is_called_green_that_tells_of_a_slow_step(slow: bool) -> None:
+    example = analyses.example()
+    times = example.summary.step_ns
+    steps = tuple(
+        msgspec.structs.replace(row, used=True, dur_ns=times.median * (4 if slow else 1))
+        if row.step == example.summary.representative_step
+        else row
+        for row in example.steps
+    )
+    line = step_section(msgspec.structs.replace(example, steps=steps)).steps_line
+    assert "is drawn above" in line
+    assert ("its bar is green" in line) is not slow

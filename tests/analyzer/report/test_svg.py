@@ -9,9 +9,9 @@ import pytest
 from analyzer.analysis.evidence import Intervals
 from analyzer.page.step.lanes import MOST_PIECES
 from analyzer.report import svg
-from analyzer.report.drawing.shapes import width_of
+from analyzer.report.drawing.shapes import NARROW, WIDTH, width_of
 from analyzer.report.drawing.timeline import timeline
-from analyzer.report.drawing.waterfall import steps
+from analyzer.report.drawing.waterfall import steps, waterfall
 from analyzer.units import duration
 from showing import analyses
 
@@ -55,14 +55,27 @@ def test_a_device_is_filled_as_high_as_it_is_busy():
     assert heights[analyses.half_idle] == pytest.approx(heights[analyses.example] / 4, abs=0.1)
 
 
-def test_names_of_findings_have_room_for_a_telephones_letters():
-    """There they are 1.7 times as large: about the middle of a bracket at an edge, they were cut off."""
-    drawn = timeline(analyses.example())
+@pytest.mark.parametrize("across", [WIDTH, NARROW])
+def test_a_timeline_is_drawn_for_its_width_with_letters_of_one_size(across):
+    """A wide one on a telephone had letters of 8 pixels; about the middle of a bracket at an edge, a wider font is cut off."""
+    drawn = timeline(analyses.example(), None, across)
     assert drawn is not None
+    assert f'viewBox="0 0 {across} ' in str(drawn.svg)
     names = [(float(x), end == " end", words) for end, x, words in NAME.findall(drawn.body)]
     assert names
     for x, ends, words in names:
-        assert (x - 1.7 * width_of(words) if ends else 960 - x - 1.7 * width_of(words)) >= 0
+        assert (x - width_of(words) if ends else across - x - width_of(words)) >= 0
+        assert not ends or x > across / 2
+    boxes = re.findall(r'<rect[^>]* x="([\d.]+)"[^>]* width="([\d.]+)"', drawn.body)
+    assert max(float(x) + float(width) for x, width in boxes) <= across + 0.6
+
+
+@pytest.mark.parametrize("draw", [steps, waterfall])
+def test_bars_are_drawn_for_their_width(draw):
+    drawn = draw(analyses.example(), NARROW)
+    boxes = re.findall(r'<rect[^>]* x="([\d.]+)"[^>]* width="([\d.]+)"', drawn.body)
+    assert max(float(x) + float(width) for x, width in boxes) <= NARROW + 0.6
+    assert drawn.label == draw(analyses.example()).label
 
 
 def test_the_name_of_many_pieces_stands_at_the_left_of_its_strip():
