@@ -57,14 +57,15 @@ def banners(analysis: Analysis) -> list[str]:
     elif not marked:
         how = line(steps.source.partition(":")[2]) or "repetition"
         lines.append(f"Steps are guessed from {how}: confidence is lower. Call prof.step() to mark them.")
-    if not has_gpu(analysis) and not is_summary(analysis):
-        lines.append("This trace has no GPU events. On a GPU, record with ProfilerActivity.CUDA.")
     if steps.used <= 2 and steps.source != "whole-trace" and _FEW_STEPS not in told:
         lines.append(f"{units.count(steps.used, steps.noun)} only: may be warm-up. Record at least 3 (--active 6).")
     if cautious:
         lines += [
             f"{reason.code or ''} {line(reason.message)}".strip() for reason in analysis.trust.reasons if reason.doubts
         ]
+    # Whoever trains on the CPU knows it: what makes the figures doubtful comes before.
+    if not has_gpu(analysis) and not is_summary(analysis):
+        lines.append("This trace has no GPU events. On a GPU, record with ProfilerActivity.CUDA.")
     lines += [f"While reading: {line(mended(repair))}" for repair in analysis.repairs]
     lines += [line(total) for total in set_aside(analysis)]
     lines += [f"Note: {line(note)}" for note in analysis.trace.notes]

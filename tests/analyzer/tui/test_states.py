@@ -190,6 +190,16 @@ def test_a_doubt_that_says_as_much_stands_alone(code: str) -> None:
     assert any(remark.startswith(own) for remark in remarks) is (code == "PG002")
 
 
+def test_a_doubt_comes_before_what_whoever_trains_on_the_cpu_knows() -> None:
+    reason = replace(analyses.example().trust.reasons[0], code=None, message="no core for most of it", doubts=True)
+    trust = replace(analyses.cpu_only().trust, verdict="caution", reasons=(reason,))
+    remarks = wording.banners(replace(analyses.cpu_only(), trust=trust))
+    assert [remark.partition(".")[0] for remark in remarks[:2]] == [
+        "no core for most of it",
+        "This trace has no GPU events",
+    ]
+
+
 def two_steps() -> Analysis:
     example = analyses.example()
     steps = replace(example.trace.steps, used=2)

@@ -287,6 +287,8 @@ def zipped() -> bytes:
         (b"<?xml version='1.0'?><Error>", "t.json", "an XML document"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:1", "t.json", "git lfs pull"),
         (b"SQLite format 3\0" + bytes(99), "t.sqlite", "nsys stats"),
+        (b"SQLite format 3\0" + bytes(99), "t.sqlite", "advisor collect"),
+        (b"\x80\x04\x95\x00", "snapshot.pickle", "memory_viz"),
         (b"\x01\x02\x03NV" + bytes(99), "t.nsys-rep", "Nsight Systems"),
         (b"\x0a\x10\x12\x05/host:CPU\x01\x00", "t.xplane.pb", "XPlane"),
         (b"\x0a\x10\x12\x05\x00\x01\x08\x02", "t.pftrace", "ui.perfetto.dev"),

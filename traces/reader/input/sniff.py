@@ -14,9 +14,14 @@ HEAD_BYTES = 512
 # As much of a list as `refuse_other_lists` looks at.
 LIST_HEAD_BYTES = 64 << 10
 
-_PICKLE = ("a pickle", "never open one you were sent; export the trace with `prof.export_chrome_trace`")
+_PICKLE = (
+    "a pickle, as torch.save and memory snapshots are",
+    "export the trace with `prof.export_chrome_trace`; a memory snapshot of your own opens at https://pytorch.org/memory_viz",
+)
+# Such a report has no ops, of which the advice is made.
+_RECORDED = "for advice record the run with `advisor collect` or torch.profiler"
 _HTML = ("an HTML page", "download the raw file instead of the page that shows it")
-_NSYS = ("an Nsight Systems report", "open it with `nsys stats` or the Nsight Systems window")
+_NSYS = ("an Nsight Systems report", f"open it with `nsys stats` or the Nsight Systems window; {_RECORDED}")
 _ARCHIVE = "unpack it and give the trace inside, or one file per rank"
 
 # First bytes (lower case) of files that people give by mistake: what they are, and what reads them.
@@ -26,10 +31,10 @@ _MAGIC: tuple[tuple[bytes, tuple[str, str]], ...] = (
     (b"<html", _HTML),
     (b"<head", _HTML),
     (b"<?xml", ("an XML document", "download the raw trace instead of what the server answered")),
-    (b"sqlite format 3", ("an SQLite database, as Nsight Systems exports", "open it with `nsys stats`")),
+    (b"sqlite format 3", ("an SQLite database, as Nsight Systems exports", f"open it with `nsys stats`; {_RECORDED}")),
     (b"nvidia nsight", _NSYS),
     (b"qdstrm", _NSYS),
-    (b"nvr\x00", ("an Nsight Compute report", "open it with `ncu --import`")),
+    (b"nvr\x00", ("an Nsight Compute report", f"open it with `ncu --import`; {_RECORDED}")),
     (b"pk\x03\x04", ("a zip archive (torch.save also writes these)", _ARCHIVE)),
     (b"7z\xbc\xaf\x27\x1c", ("a 7z archive", _ARCHIVE)),
     (b"rar!", ("a rar archive", _ARCHIVE)),
@@ -56,7 +61,7 @@ _PERFETTO = ("a Perfetto protobuf trace", "open it at https://ui.perfetto.dev; a
 _ENDINGS: tuple[tuple[str, tuple[str, str]], ...] = (
     (".nsys-rep", _NSYS),
     (".qdrep", _NSYS),
-    (".ncu-rep", ("an Nsight Compute report", "open it with `ncu --import`")),
+    (".ncu-rep", ("an Nsight Compute report", f"open it with `ncu --import`; {_RECORDED}")),
     (".xplane.pb", _XPLANE),
     (".pftrace", _PERFETTO),
     (".perfetto-trace", _PERFETTO),
@@ -80,7 +85,7 @@ _OTHER_JSON: tuple[tuple[Pattern[bytes], tuple[str, str]], ...] = (
     ),
     (
         Pattern(rb'\A\{\s*"Type"\s*:\s*\d+\s*,|"(?:CudaEvent|TraceProcessEvent)"\s*:'),
-        ("the JSON that Nsight Systems exports", "open the report it was made from with `nsys stats`"),
+        ("the JSON that Nsight Systems exports", f"open the report it was made from with `nsys stats`; {_RECORDED}"),
     ),
     (
         Pattern(rb'"root_frame"\s*:\s*\{'),
