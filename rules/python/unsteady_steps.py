@@ -12,7 +12,8 @@ The longest of the used steps as a multiple of their median, the first step of t
 causes of slow steps (1.25 times the median or more) are compared with those of the others; the cause with the largest difference
 is named. The saving is that difference, where the cause is idle time; pauses that PY004 or ID003 know are part of it, and these
 findings then stand for this one. A step that draws five times as many batches as most, and takes three times the median, holds
-another loop: it is left out of all other figures, and what it takes beyond the median counts here. Unit: nanoseconds.
+another loop: it is left out of all other figures, and what it takes beyond the median counts here; where `advisor collect` timed
+the steps around the recording, spread over those as well. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -60,6 +61,7 @@ from collections.abc import Iterator
 
 from analyzer.cause_names import DEVICE_CAUSES
 from analyzer.facts import Facts
+from analyzer.facts.recording.run_course import RunCourse
 from analyzer.finding import (
     Advice,
     Bar,
@@ -177,32 +179,51 @@ def _another_loop(facts: Facts) -> Finding:
     others = steps.with_another_loop
     longest, taken = float(max(one.dur_ns for one in others)), sum(one.dur_ns for one in others)
     excess = int(taken - len(others) * steps.median_ns)
-    recorded = facts.steps.total_ns + taken
+    seen = facts.steps.count + len(others)
+    run = facts.recording.run_course
+    # One evaluation among six steps is one in many where the steps around the recording hold none.
+    beside = (run.steps, run.loop_ns, run.work_ns) if run is not None else (0, 0, 0)
+    number, spent, lost = (
+        one + more for one, more in zip((seen, facts.steps.total_ns + taken, excess), beside, strict=True)
+    )
     named = ", ".join(f"#{one.number}" for one in others[:5])
     what = others[0].what
     kind = _seen_between(facts, draws=all(one.draws for one in others))
     said = "an evaluation or a rollout" if kind is None else _SAID[kind]
     return Finding(
         why=(
-            f"{count(len(others), 'step')} of {facts.steps.count + len(others)} ({named}) "
+            f"{count(len(others), 'step')} of {seen} ({named}) "
             f"{'holds' if len(others) == 1 else 'hold'} another loop, such as {said}: {what}. "
             f"{duration(longest)} are {longest / steps.median_ns:.0f} times the median of {duration(steps.median_ns)}, and in no "
-            "other figure of this report."
+            f"other figure of this report.{_beside(run)}"
         ),
         saving=Saving(
-            basis="what these steps take beyond the median, spread over all recorded steps; a run holds them as often as it may",
-            between_ns=excess // (facts.steps.count + len(others)),
-            between_ratio=excess / recorded,
+            basis=(
+                "what these steps take beyond the median, spread over all recorded steps; a run holds them as often as it may"
+                if run is None
+                else "what these steps and long ones of the run take beyond the median, spread over the recorded steps and those "
+                "that ran without the profiler"
+            ),
+            between_ns=lost // number,
+            between_ratio=lost / spent,
         ),
         fix=(_EITHER,) if kind is None else fixes(facts, kind),
         verify="Record again: steps should be alike, and the other loop come less often or take less.",
         steps_seen=len(others),
         confidence=Confidence.MEDIUM,
         evidence=(Bars("steps", "ns", (Bar("median", steps.median_ns), Bar("with another loop", longest))),),
-        caveats=("A few recorded steps do not tell how often this happens.",),
+        caveats=("A few recorded steps do not tell how often this happens.",) if run is None else (),
         severity_cap=Severity.MEDIUM,
         title="Some steps hold another loop",
     )
+
+
+def _beside(run: RunCourse | None) -> str:
+    """How many steps around the recording are long as well, where they were timed."""
+    if run is None:
+        return ""
+    number = run.long_steps or "none"
+    return f" Of {count(run.steps, 'step')} that ran without the profiler {number} took three times their median."
 
 
 def _word(facts: Facts, cause: str) -> str:

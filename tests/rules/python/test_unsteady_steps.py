@@ -228,3 +228,26 @@ def test_a_loop_inside_a_step_is_what_was_seen_between_the_steps_of_the_run(seen
 )
 def test_longer_steps_that_train_on_more_stay(options: dict[str, Any]) -> None:
     assert Facts(evaluates_tensors(**options).trace()).steps.count == 12
+
+
+@pytest.mark.parametrize(
+    ("times", "said", "ratio"),
+    [
+        (None, "report.", 0.4 / 1.6),
+        # 30 more steps of 100 ms hold none: one in 42, not one in 12.
+        ([[30, 30 * 100_000_000]], "that ran without the profiler none took three times their median.", 0.4 / 4.6),
+        # Of 40 one is as long: two in 52.
+        ([[39, 39 * 100_000_000], [1, 500_000_000]], "1 took three times their median.", 0.8 / 6.0),
+    ],
+    ids=["not timed", "none outside", "another outside"],
+)
+def test_an_evaluation_in_few_recorded_steps_is_spread_over_those_around_them(
+    times: list[list[int]] | None, said: str, ratio: float
+) -> None:
+    builder = evaluates_tensors()
+    if times is not None:
+        builder.top["advisor"] = {"run": {"times": times}}
+    (found,) = run(RULE, builder).findings
+    assert found.why.endswith(said)
+    assert found.saving.between_ratio == pytest.approx(ratio)
+    assert ("few recorded steps" in " ".join(found.caveats)) is (times is None)
