@@ -66,7 +66,7 @@ def what_computes(facts: Facts) -> str:
     """`Of the computing: matrix products 62 %, attention 20 %; the kernel `x` alone 41 %.`; without a device what stands out."""
     computing = facts.time.waterfall.owned("compute")
     if facts.device.main is None:
-        return _op_alone(facts)
+        return " ".join(said for said in (_op_alone(facts), _computed_again(facts)) if said)
     if not computing:
         return ""
     found = facts.kernels.named
@@ -176,6 +176,17 @@ def _again(facts: Facts) -> str:
     return (
         f"Of the step {share(ratio)} is computed going back through one graph {passes.passes / passes.updates:,.0f} times for one "
         "update, all but the first."
+    )
+
+
+def _computed_again(facts: Facts) -> str:
+    """What checkpointing costs, where that is a good part of the step: nothing is wasted, so no finding counts it."""
+    ratio = facts.steps.ratio((facts.kernels.recomputation.spans & facts.time.waterfall.owned("compute")).total_ns)
+    if ratio < _WORTH_NAMING:
+        return ""
+    return (
+        f"Of the step {share(ratio)} computes activations again in the backward pass, as gradient checkpointing does to save "
+        "memory: where memory has room, that time can go."
     )
 
 

@@ -240,3 +240,19 @@ def test_softmax_is_a_kind_of_its_own() -> None:
         builder.launch(at, kernel_start=at + 10, kernel_dur=5_000, name=name)
         builder.launch(at + 20, kernel_start=at + 5_011, kernel_dur=4_900)
     assert "softmax 51 %, pointwise kernels 49 %" in what_computes(Facts(builder.trace()))
+
+
+@pytest.mark.parametrize(("sequence", "told"), [(9, True), (None, False)], ids=["checkpointed", "a gradient"])
+def test_without_a_device_what_is_computed_again_is_told(sequence: int | None, told: bool) -> None:
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * 10_000.0
+        builder.step(number, at, 10_000)
+        builder.op("aten::linear", at + 10, 2_000, **{"Sequence number": 7})
+        builder.op("autograd::engine::evaluate_function: AddmmBackward0", at + 2_100, 7_800, **{"Sequence number": 7})
+        again = {"Sequence number": sequence} if sequence is not None else {}
+        builder.op("aten::linear", at + 2_200, 3_000, **again)
+    said = what_computes(Facts(builder.trace()))
+    assert said.endswith("Of the step 30 % computes activations again in the backward pass, as gradient checkpointing does to save "
+                         "memory: where memory has room, that time can go.") is told  # fmt: skip
+    assert ("again" in said) is told
