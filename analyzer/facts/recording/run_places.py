@@ -152,7 +152,8 @@ def places_of(between: dict[str, Any], *, others: bool, usual_part: float) -> tu
         start = _start(row)
         if place.kind not in ("loading", "ranks") and usual.get(start, 0.0) >= _AS_USUAL * here[start] / total:
             place = msgspec.structs.replace(place, kind="step")
-        elif place.kind is None and start in runs_model:
+        # `sample_plot_image` of a diffusion model draws for a moment what it samples for seconds.
+        elif place.kind in (None, "plotting") and start in runs_model:
             place = msgspec.structs.replace(place, kind=RUNS_MODEL)
         found[place] = found.get(place, 0) + int_of(row.get("samples"))
     as_usual = sum(samples for place, samples in found.items() if place.kind == "step")

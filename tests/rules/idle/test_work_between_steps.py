@@ -624,6 +624,18 @@ def test_a_function_that_calls_the_model_and_trains_nothing_may_evaluate_or_act(
     assert ("Where the model is evaluated there" in found.fix[0].code) is (other == "evaluates")
 
 
+@pytest.mark.parametrize(
+    ("inner", "title"), [(_MODEL, "Model runs"), (("Axes.plot", "matplotlib/axes.py"), "Plotting")]
+)
+def test_a_function_that_is_called_after_plots_and_runs_the_model_plots_little(
+    inner: tuple[str, str], title: str
+) -> None:
+    """`sample_plot_image` of diffusion models: to keep the numbers and draw later would save next to nothing."""
+    told = course()
+    told["between"] |= {"samples": 30, "places": [_calls("sample_plot_image", inner, samples=30)]}
+    assert judged(RULE, world(told=told)).finding.title == f"{title} between the steps"
+
+
 @pytest.mark.parametrize("function", ["estimate_loss", "check_accuracy", "accuracy", "Trainer.compute_accuracy"])
 def test_losses_that_are_estimated_and_accuracies_are_evaluations(function: str) -> None:
     told = course(place=ROLLOUT | {"functions": [[function, "train.py"]]})
