@@ -1,7 +1,8 @@
 """PY006 stepped-recurrence: a recurrent cell is called once per element of a sequence, from Python.
 
 ## What it finds
-`nn.LSTMCell`, `nn.GRUCell` or `nn.RNNCell` in a `for` over time, or a cell written by hand: an element taken by its index, a matrix
+`nn.LSTMCell`, `nn.GRUCell` or `nn.RNNCell` in a `for` over time, `nn.LSTM` and its kin that get one element and the state of the
+turn before in each turn, or a cell written by hand: an element taken by its index, a matrix
 product and a gate (`tanh`, `sigmoid`), ten times or more in a row. Or a linear recurrence, as the selective scan of a state space
 written out: a state times one element, plus another, and a product.
 
@@ -111,14 +112,18 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Finding(
             why=f"{_calls(one, named(line))}: {what(facts, one.loop)}.",
             saving=_saving(facts, one),
-            fix=_SCAN if one.loop.scans and one.cell is None else _fix(one.cell),
+            fix=_SCAN
+            if one.loop.scans and one.cell is None
+            else _of_layer(one.cell)
+            if one.of_layer
+            else _fix(one.cell),
             verify="Record again: one call instead of the repeated sequence; the same weights must give the same output.",
             steps_seen=one.loop.steps_seen,
-            confidence=Confidence.HIGH if one.cell else Confidence.LOW,
+            confidence=Confidence.LOW if one.cell is None else Confidence.MEDIUM if one.of_layer else Confidence.HIGH,
             evidence=evidence(facts, one.loop),
             location=location(line),
             caveats=_caveats(one),
-            title=f"{one.cell} cell stepped from Python"
+            title=f"{one.cell} {'layer' if one.of_layer else 'cell'} stepped from Python"
             if one.cell
             else "Scan stepped from Python"
             if one.loop.scans
@@ -137,6 +142,8 @@ def _calls(one: Recurrence, where: str) -> str:
         return (
             f"A Python loop{where} takes elements through a layer and a gate, as a recurrent cell written by hand does"
         )
+    if one.of_layer:
+        return f"`{_LAYERS[cell][0]}` is called for one element of a sequence at a time by a Python loop{where}"
     article = "A" if cell == "GRU" else "An"
     return f"{article} {cell} cell is called once per element of a sequence by a Python loop{where}"
 
@@ -201,6 +208,21 @@ _SCAN = (
     ),
     _COMPILE,
 )
+
+
+def _of_layer(cell: Cell | None) -> tuple[Advice, ...]:
+    layer, _, _ = _LAYERS[cell or "LSTM"]
+    return (
+        Advice(
+            "diff",
+            "-for t in range(T):\n-    output, hidden = rnn(embed(x[t])[None], hidden)\n"
+            "-    loss = loss + criterion(head(output[0]), y[t])\n"
+            f"+outputs, hidden = rnn(embed(x), hidden)   # {layer} over x: (time, batch), or batch_first=True\n"
+            "+loss = T * criterion(head(outputs).flatten(0, 1), y.flatten())",
+            "What stands around the layer takes all elements in one call as well: embedding, head, loss.",
+        ),
+        _COMPILE,
+    )
 
 
 def _fix(cell: Cell | None) -> tuple[Advice, ...]:

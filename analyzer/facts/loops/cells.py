@@ -1,8 +1,9 @@
 """Which repeated ops are a recurrent cell, called turn by turn.
 
-torch names the cells it has (`aten::lstm_cell`, or the fused op below it). A cell written by hand is told by what it is made of: an
-element taken by its index, a matrix product, and a gate; a linear one, as of a state space, has elements to multiply and to add and
-a product instead. Whether each turn really needs the one before, no trace says.
+torch names the cells it has (`aten::lstm_cell`, or the fused op below it), and the layers over whole sequences, which are cells
+where they get one element in each turn and the state of the turn before. A cell written by hand is told by what it is made of: an
+element taken by its index, a matrix product, and a gate; a linear one, as of a state space, has elements to multiply and to add
+and a product instead. Whether each turn really needs the one before, no trace says.
 """
 
 from __future__ import annotations
@@ -19,6 +20,13 @@ _CELLS: dict[Cell, Pattern[str]] = {
     "GRU": Pattern(r"aten::(?:gru_cell|_thnn_fused_gru_cell)$"),
     "RNN": Pattern(r"aten::rnn_(?:tanh|relu)_cell$"),
 }
+_LAYERS: dict[Cell, Pattern[str]] = {
+    "LSTM": Pattern(r"aten::lstm$"),
+    "GRU": Pattern(r"aten::gru$"),
+    "RNN": Pattern(r"aten::rnn_(?:tanh|relu)$"),
+}
+# A layer that is given no state makes one, in each call.
+_STATE = Pattern(r"aten::zeros$")
 _PRODUCT = Pattern(r"aten::(?:linear|addmm|mm|matmul|bmm|baddbmm|einsum)$")
 _GATE = Pattern(r"aten::(?:tanh|sigmoid)_?$")
 _SOFTMAX = Pattern(r"aten::_?softmax$")
@@ -35,6 +43,18 @@ def cell_of(unit: Sequence[str]) -> Cell | None:
     return next((cell for cell, pattern in _CELLS.items() if _any(pattern, unit)), None)
 
 
+def stepped_layer(unit: Sequence[str], *, indexed: bool) -> Cell | None:
+    """Which of torch's recurrent layers these ops call with one element and a state that they do not make; None where they do not.
+
+    Args:
+        unit: Names of the ops of one turn.
+        indexed: As for `like_a_cell`.
+    """
+    if not _takes_an_element(unit, indexed=indexed) or _any(_STATE, unit):
+        return None
+    return next((cell for cell, pattern in _LAYERS.items() if _any(pattern, unit)), None)
+
+
 def like_a_cell(unit: Sequence[str], *, indexed: bool) -> bool:
     """Whether ops look like a recurrent cell written by hand.
 
@@ -42,8 +62,7 @@ def like_a_cell(unit: Sequence[str], *, indexed: bool) -> bool:
         unit: Names of the ops of one turn.
         indexed: Whether they take elements of a tensor, or go through one that was taken apart before the loop.
     """
-    element = _any(_ELEMENT, unit) or (indexed and not _any(_PART, unit))
-    return element and _any(_PRODUCT, unit) and _any(_GATE, unit)
+    return _takes_an_element(unit, indexed=indexed) and _any(_PRODUCT, unit) and _any(_GATE, unit)
 
 
 def like_a_scan(unit: Sequence[str], *, indexed: bool) -> bool:
@@ -65,6 +84,10 @@ def like_a_scan(unit: Sequence[str], *, indexed: bool) -> bool:
         and _any(_PLUS, unit)
         and _any(_PRODUCT, unit)
     )
+
+
+def _takes_an_element(unit: Sequence[str], *, indexed: bool) -> bool:
+    return _any(_ELEMENT, unit) or (indexed and not _any(_PART, unit))
 
 
 def _any(pattern: Pattern[str], unit: Sequence[str]) -> bool:

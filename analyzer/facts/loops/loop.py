@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from analyzer.facts.loops.cells import cell_of, like_a_cell, like_a_scan
+from analyzer.facts.loops.cells import cell_of, like_a_cell, like_a_scan, stepped_layer
 from analyzer.facts.loops.expert_calls import routes_rows
 from analyzer.spans.intervals import EMPTY, IntervalSet
 
@@ -90,7 +90,8 @@ class Loop(msgspec.Struct, frozen=True):
         """Whether it calls a recurrent cell, or what looks like one, turn by turn."""
         if not self.of_layers or self.independent or self.phase == "after":
             return False
-        return cell_of(self.unit) is not None or like_a_cell(self.unit, indexed=self.indexed) or self.scans
+        known = cell_of(self.unit) or stepped_layer(self.unit, indexed=self.indexed)
+        return known is not None or like_a_cell(self.unit, indexed=self.indexed) or self.scans
 
     @property
     def scans(self) -> bool:

@@ -9,7 +9,7 @@ from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.kernels.names import MATRIX_FAMILIES
 from analyzer.facts.kernels.precision import first_tensor_type
 from analyzer.facts.kernels.section import KernelFacts
-from analyzer.facts.loops.cells import Cell, cell_of
+from analyzer.facts.loops.cells import Cell, cell_of, stepped_layer
 from analyzer.facts.loops.loop import Loop
 from analyzer.facts.loops.products import PRODUCTS
 from analyzer.facts.time.host_loss import host_idle
@@ -24,6 +24,8 @@ from traces.trace import Trace
 _STEPS_ITSELF = ("GRU", "RNN")
 # More than 32 bits a parameter in the mean of all, halfway to 64.
 _WIDE_BYTES = 6
+# On the CPU products and gates of a whole layer are one op.
+_FUSED_LAYERS = ("aten::mkldnn_rnn_layer", "aten::mkldnn_rnn_layer_backward")
 # A kernel without a launch was launched in no loop.
 _NEVER = np.iinfo(np.int64).min
 # Of the products of one turn at least one, that with the state, has to be made turn by turn; that with the input need not.
@@ -42,6 +44,7 @@ class Recurrence(msgspec.Struct, frozen=True):
         work_ns: Time of its kernels (on a CPU-only trace: inside its ops), less the products that stay one after the other.
         steps_itself: Whether torch's layer calls the cell's ops turn by turn as well, so that only what lies between them goes;
             None where its numbers' bits would tell, and nothing does.
+        of_layer: Whether the loop calls that layer itself, with one element at a time.
     """
 
     loop: Loop
@@ -49,6 +52,7 @@ class Recurrence(msgspec.Struct, frozen=True):
     claims: IntervalSet
     work_ns: int
     steps_itself: bool | None = False
+    of_layer: bool = False
 
 
 def recurrences(
@@ -82,14 +86,16 @@ def _recurrence(
     loop: Loop,
     parameter_bytes: float | None,
 ) -> Recurrence:
-    cell = cell_of(loop.unit)
+    named = cell_of(loop.unit)
+    cell = named or stepped_layer(loop.unit, indexed=loop.indexed)
+    of_layer = cell is not named
     if device.main is None:
         work_ns = _op_time(trace, time, loop)
         wide = _wide(trace, loop, parameter_bytes)
         claims = loop.spans & time.waterfall.owned("python")
-        return Recurrence(loop, cell, claims, work_ns, steps_itself=_steps_itself(cell, wide))
+        return Recurrence(loop, cell, claims, work_ns, steps_itself=_steps_itself(cell, wide), of_layer=of_layer)
     idle = host_idle(time.device_waits, time.waterfall)
-    return Recurrence(loop, cell, loop.spans & idle, _kernel_time(kernels, loop))
+    return Recurrence(loop, cell, loop.spans & idle, _kernel_time(kernels, loop), of_layer=of_layer)
 
 
 def _steps_itself(cell: Cell | None, wide: bool | None) -> bool | None:
@@ -113,7 +119,7 @@ def _wide(trace: Trace, loop: Loop, parameter_bytes: float | None) -> bool | Non
 def _op_time(trace: Trace, time: TimeFacts, loop: Loop) -> int:
     """Time inside the loop's ops, less the sequential part of the forward products."""
     ops = trace.ops
-    products = ops[ops["name"].isin(PRODUCTS)]
+    products = ops[ops["name"].isin((*PRODUCTS, *_FUSED_LAYERS))]
     spans = IntervalSet.of_rows(products)
     inside = (loop.spans & time.waterfall.owned("compute")).total_ns
     return inside - _sequential((spans & loop.forward).total_ns, (spans & loop.backward).total_ns)

@@ -272,3 +272,39 @@ def test_recorded_here_the_cell_is_named_and_the_layer_is_quiet(kind: str, tmp_p
     assert recurrences(fast.trace, fast.device, fast.time, fast.loops.found, fast.kernels) == ()
     (result,) = run_rules(slow, (RULE,), grade(slow))
     assert [one.title for one in result.findings] == [f"{kind} cell stepped from Python"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "title"),
+    [
+        (("aten::select", "aten::embedding", "aten::lstm", "aten::linear"), "LSTM layer stepped from Python"),
+        (("aten::select", "aten::embedding", "aten::gru", "aten::linear"), "GRU layer stepped from Python"),
+        # A sample of its own in each turn, with a state of its own.
+        (("aten::select", "aten::zeros", "aten::lstm", "aten::linear"), None),
+        # A piece of a sequence, as of truncated backpropagation.
+        (("aten::slice", "aten::embedding", "aten::lstm", "aten::linear"), None),
+    ],
+)
+def test_a_layer_that_gets_one_element_and_the_state_of_the_turn_before_is_a_cell(
+    unit: tuple[str, ...], title: str | None
+) -> None:
+    result = run(RULE, world(turns=20, unit=unit))
+    assert [one.title for one in result.findings] == ([title] if title else [])
+    if title:
+        (found,) = result.findings
+        assert found.confidence is Confidence.MEDIUM
+        assert "called for one element of a sequence at a time" in found.why
+        assert "+outputs, hidden = rnn(embed(x), hidden)" in found.fix[0].code
+
+
+def test_half_of_the_op_of_a_whole_layer_stays() -> None:
+    unit = ("aten::select", "aten::lstm")
+    plain, fused = world(unit=unit), world(unit=unit)
+    for event in fused.events:
+        if event["name"] == "aten::addmm":
+            event["name"] = "aten::mkldnn_rnn_layer"
+    assert judged(RULE, fused).finding.saving.kernel_ns == judged(RULE, plain).finding.saving.kernel_ns
+    for event in fused.events:
+        if event["name"] == "aten::mkldnn_rnn_layer":
+            event["name"] = "aten::copy_"
+    assert judged(RULE, fused).finding.saving.kernel_ns > judged(RULE, plain).finding.saving.kernel_ns
