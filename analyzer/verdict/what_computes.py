@@ -66,7 +66,7 @@ def what_computes(facts: Facts) -> str:
     """`Of the computing: matrix products 62 %, attention 20 %; the kernel `x` alone 41 %.`; without a device what stands out."""
     computing = facts.time.waterfall.owned("compute")
     if facts.device.main is None:
-        return " ".join(said for said in (_op_alone(facts), _computed_again(facts)) if said)
+        return " ".join(said for said in (_op_alone(facts), _computed_again(facts), _for_nothing(facts)) if said)
     if not computing:
         return ""
     found = facts.kernels.named
@@ -82,7 +82,7 @@ def what_computes(facts: Facts) -> str:
     if len(found.frame) and found.is_family("other").all():
         # Of a device whose work has names of its own, being busy is all that is known.
         return "The names of its work do not say whether that is computing" + (f": {alone}." if alone else ".")
-    return f"Of the computing: {said}." if said else ""
+    return " ".join(one for one in (f"Of the computing: {said}." if said else "", _for_nothing(facts)) if one)
 
 
 def _unnamed(facts: Facts, computing_ns: int) -> str:
@@ -187,6 +187,18 @@ def _computed_again(facts: Facts) -> str:
     return (
         f"Of the step {share(ratio)} computes activations again in the backward pass, as gradient checkpointing does to save "
         "memory: where memory has room, that time can go."
+    )
+
+
+def _for_nothing(facts: Facts) -> str:
+    """Gradients of parameters that no optimizer updates, where they are a good part of the model."""
+    found = facts.recording.untrained
+    if found is None or found.ratio < _WORTH_NAMING:
+        return ""
+    return (
+        f"The backward pass computes gradients for {found.tensors} of {found.of_tensors} tensors ({share(found.ratio)} of their "
+        "numbers) that no optimizer updates, as of a teacher without `torch.no_grad()`, or of a model that was to be frozen and "
+        "lacks `requires_grad_(False)`: where nobody reads them, that part of the step can go."
     )
 
 

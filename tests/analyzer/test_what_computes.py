@@ -256,3 +256,28 @@ def test_without_a_device_what_is_computed_again_is_told(sequence: int | None, t
     assert said.endswith("Of the step 30 % computes activations again in the backward pass, as gradient checkpointing does to save "
                          "memory: where memory has room, that time can go.") is told  # fmt: skip
     assert ("again" in said) is told
+
+
+@pytest.mark.parametrize(
+    ("untrained", "said"),
+    [
+        (
+            {"tensors": 2, "numbers": 90, "of_tensors": 4, "of_numbers": 100},
+            "The backward pass computes gradients for 2 of 4 tensors (90 % of their numbers) that no optimizer updates",
+        ),
+        ({"tensors": 2, "numbers": 5, "of_tensors": 4, "of_numbers": 100}, ""),
+        ({"tensors": 0, "numbers": 0, "of_tensors": 4, "of_numbers": 100}, ""),
+        ({"tensors": 9, "numbers": 90, "of_tensors": 4, "of_numbers": 100}, ""),
+        ("nonsense", ""),
+        (None, ""),
+    ],
+)
+@pytest.mark.parametrize("device", ["cuda", None])
+def test_gradients_that_no_optimizer_takes_are_told(device: str | None, untrained: object, said: str) -> None:
+    builder = TraceBuilder(device, advisor={"model": {"untrained": untrained}})
+    builder.step(0, 0, 10_000)
+    builder.op("aten::mm", 10, 900)
+    builder.launch(20, kernel_start=100, kernel_dur=9_000, name=GEMM, op=None)
+    words = what_computes(Facts(builder.trace()))
+    assert said in words
+    assert ("no optimizer updates" in words) is bool(said)

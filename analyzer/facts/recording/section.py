@@ -12,6 +12,7 @@ from analyzer.facts.recording.privacy import Privacy, privacy
 from analyzer.facts.recording.run_course import RunCourse, run_course
 from analyzer.facts.recording.run_places import dict_of
 from analyzer.facts.recording.training import evaluates, serves, trains
+from analyzer.facts.recording.untrained import Untrained, untrained
 from analyzer.facts.recording.usual_work import UsualWork, usual_work
 from analyzer.facts.recording.versions import Version, Versions, cuda_runtime, versions
 from analyzer.facts.section import Section
@@ -102,6 +103,11 @@ class RecordingFacts(Section):
     def forward_inputs(self) -> ForwardInputs | None:
         """How many samples a model that is only run gets in a call; None where nobody looked."""
         return forward_inputs(self.trace.meta)
+
+    @fact
+    def untrained(self) -> Untrained | None:
+        """Parameters that get gradients and no update; None where none do, or nobody looked."""
+        return untrained(self.trace.meta)
 
     @fact
     def run_course(self) -> RunCourse | None:

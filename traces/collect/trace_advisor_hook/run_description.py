@@ -41,16 +41,20 @@ def local_ranks(size: int, environment: Mapping[str, str] = os.environ) -> int |
     return size if environment.get("MASTER_ADDR") in ("localhost", "127.0.0.1", "::1") else None
 
 
-def describe_training(optimizer: Any, loader: Any, look: BatchLook) -> dict[str, Any]:
+def describe_training(
+    optimizer: Any, loader: Any, look: BatchLook, untrained: dict[str, int] | None = None
+) -> dict[str, Any]:
     """Model, optimizer, loader and data, as far as they are known; every value is named here, none is a path.
 
     Args:
         optimizer: The one that steps; None where none does.
         loader: The one that training draws from; None where there is none.
         look: What was seen of its batches.
+        untrained: What gets gradients and no update; None where nobody knows.
     """
+    model = {"name": None, "parameters": parameters(optimizer), "bytes": parameter_bytes(optimizer)}
     return {
-        "model": {"name": None, "parameters": parameters(optimizer), "bytes": parameter_bytes(optimizer)},
+        "model": model if untrained is None else model | {"untrained": untrained},
         "optimizer": type(optimizer).__name__ if optimizer is not None else None,
         "batch_size": batch_size(loader) or samples_of_sampler(loader),
         "loader": describe_loader(loader) if loader is not None else None,

@@ -25,6 +25,7 @@ from .status import write_status
 from .steps.course import Course
 from .steps.optimizer_turns import OptimizerTurns
 from .steps.step_times import batches_of_a_step
+from .untrained import Untrained
 
 # An evaluation between the steps draws batches too, but runs nothing backward.
 PREFERENCE = {"time": 0, "forward": 1, "loader": 2, "backward": 3, "optimizer": 4}
@@ -55,7 +56,7 @@ class Watcher(LaterPhases):
         self.pid = os.getpid()
         self.source = ""
         self.job: tuple[int | None, int] = (None, 1)
-        self.turns = OptimizerTurns()
+        self.turns, self.untrained = OptimizerTurns(), Untrained()
         self.backwards = self.batches = 0
         self.lead_backward: tuple[CodeType, int] | None = None
         self.ran_backward = False
@@ -77,6 +78,7 @@ class Watcher(LaterPhases):
     def after_optimizer(self, optimizer: Any) -> None:
         """A step of an optimizer is over; of several that take turns, a round of all is one step of the loop."""
         self.counts["optimizer"] += 1
+        self.untrained.after_optimizer(optimizer)
         ends = self.turns.ends_step(optimizer)
         if self.phase == "skip" and self.turns.let_lead(optimizer):
             self.begin_loop("optimizer")
@@ -276,9 +278,10 @@ class Watcher(LaterPhases):
         loader, _ = max(self.loader_steps.values(), key=lambda found: found[1], default=(self.loader, 0))
         self.loader_steps = {}
         steps = {"source": self.source, "batches_per_step": batches_of_a_step(self.batches_of_steps or [self.batches])}
+        size = self.note_job()[1]
         return (
-            describe_process(self.note_job()[1])
-            | describe_training(self.turns.lead, loader, self.look)
+            describe_process(size)
+            | describe_training(self.turns.lead, loader, self.look, self.untrained.told(size))
             | {
                 "frameworks": describe_frameworks(loader, self.look.modules, self.running, self.arguments),
                 "environment": describe_environment(),

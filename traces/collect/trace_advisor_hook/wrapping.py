@@ -124,6 +124,7 @@ def _wrap_backward(watcher: Watcher) -> None:
         if inside or threading.current_thread() is not threading.main_thread():
             return run_backward(*args, **kwargs)
         inside.append(True)
+        watcher.untrained.before_backward(*args, **kwargs)
         try:
             result = run_backward(*args, **kwargs)
         finally:

@@ -1,0 +1,32 @@
+"""Parameters that get gradients and that no optimizer updates, as far as `advisor collect` saw."""
+
+from __future__ import annotations
+
+import msgspec
+
+from analyzer.facts.recording.run_places import dict_of, int_of
+from traces.trace import Meta
+
+
+class Untrained(msgspec.Struct, frozen=True):
+    """Of the tensors that a backward pass hands gradients to, those that no optimizer updates.
+
+    Args:
+        tensors: How many there are.
+        of_tensors: How many get gradients in all.
+        ratio: Share of the numbers in them.
+    """
+
+    tensors: int
+    of_tensors: int
+    ratio: float
+
+
+def untrained(meta: Meta) -> Untrained | None:
+    """Reads what the recording says; None where it says nothing, or nothing that can be."""
+    told = dict_of(dict_of(meta.advisor.get("model")).get("untrained"))
+    tensors, numbers = int_of(told.get("tensors")), int_of(told.get("numbers"))
+    of_tensors, of_numbers = int_of(told.get("of_tensors")), int_of(told.get("of_numbers"))
+    if not 0 < tensors < of_tensors or not 0 < numbers <= of_numbers:
+        return None
+    return Untrained(tensors, of_tensors, numbers / of_numbers)

@@ -1,0 +1,83 @@
+"""Parameters that get gradients and no update: told of a teacher, and of a backbone that was to be frozen; of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from torch import nn
+
+from traces.collect.trace_advisor_hook.untrained import Untrained
+
+Loss = Callable[[nn.Module, nn.Module, torch.Tensor], torch.Tensor]
+
+
+def told(loss: Loss, *, both: bool = False, size: int = 1, copies: bool = False) -> dict[str, int] | None:
+    """What is said after five steps that update the first of two layers, or each by an optimizer of its own.
+
+    Args:
+        loss: Of the layer that is trained, the other one and a batch.
+        both: Whether the other one has an optimizer, too.
+        size: World size.
+        copies: Whether the optimizer updates copies, as one with weights in more bits does.
+    """
+    trained, other, look = nn.Linear(4, 4), nn.Linear(4, 40), Untrained()
+    parameters = [one.detach().clone() for one in trained.parameters()] if copies else list(trained.parameters())
+    optimizers = [torch.optim.SGD(parameters, 0.1)]
+    optimizers += [torch.optim.SGD(other.parameters(), 0.1)] if both else []
+    for _ in range(5):
+        value = loss(trained, other, torch.randn(8, 4))
+        look.before_backward(value)
+        value.backward()
+        for optimizer in optimizers:
+            optimizer.step()
+            look.after_optimizer(optimizer)
+    return look.told(size)
+
+
+def _of_both(trained: nn.Module, other: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+    return trained(batch).sum() + other(batch).sum()
+
+
+def _without_recording(trained: nn.Module, other: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        target = other(batch)
+    return trained(batch).sum() * target.sum()
+
+
+def _of_inputs(trained: nn.Module, other: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+    return trained(batch.requires_grad_()).sum()
+
+
+def test_what_no_optimizer_updates_is_counted() -> None:
+    assert told(_of_both) == {"tensors": 2, "numbers": 200, "of_tensors": 4, "of_numbers": 220}
+
+
+@pytest.mark.parametrize(
+    ("loss", "both"), [(_without_recording, False), (_of_both, True), (_of_inputs, False)], ids=str
+)
+def test_nothing_is_untrained(loss: Loss, both: bool) -> None:
+    found = told(loss, both=both)
+    assert found is not None
+    assert found["tensors"] == 0
+
+
+@pytest.mark.parametrize("options", [{"size": 2}, {"copies": True}])
+def test_optimizers_with_weights_of_their_own_tell_nothing(options: dict[str, bool]) -> None:
+    assert told(_of_both, **options) is None
+
+
+def test_a_pass_to_chosen_inputs_hands_nothing_to_other_leaves() -> None:
+    trained, other, look = nn.Linear(4, 4), nn.Linear(4, 40), Untrained()
+    optimizer = torch.optim.SGD(trained.parameters(), 0.1)
+    for _ in range(5):
+        loss = _of_both(trained, other, torch.randn(8, 4))
+        look.before_backward(loss, inputs=list(trained.parameters()))
+        loss.backward(inputs=list(trained.parameters()))
+        optimizer.step()
+        look.after_optimizer(optimizer)
+    assert look.told(1) is None
