@@ -8,10 +8,56 @@ from analyzer.facts.recording.usual_work import UsualWork
 from analyzer.finding import Advice
 from analyzer.units import share
 from rules.idle.pausing import fixes
+from rules.python.advice import elsewhere
 
 # Less of the time is one part of several.
 _MOST = 0.5
 _DOES = {"saving": "saves", "logging": "logs", "plotting": "draws", "evaluation": "evaluates", "rollouts": "acts"}
+
+# Of other frameworks the loop is the program's own, or steps environments.
+_RUN_THE_LOOP = frozenset({
+    "composer", "fastai", "keras", "lightning", "sentence_transformers", "skorch", "transformers",
+})  # fmt: skip
+_BARE = {
+    "lightning": Advice(
+        "diff",
+        "-trainer = L.Trainer(...)\n+trainer = L.Trainer(..., barebones=True)   # takes no logger and no callback",
+        "For a try: shows what logging, progress bar and callbacks take: where that is much, leave out those that you can spare.",
+    ),
+}
+_LARGER = Advice(
+    "text",
+    "More samples in each step, while memory allows: the loop of a framework costs each step as much, however little it computes.",
+    "Scale the learning rate, and watch the validation score.",
+)
+
+
+def unnamed(facts: Facts) -> bool:
+    """Whether a framework runs a loop that is fed by a DataLoader: what nobody named there may be the framework's own work."""
+    return (
+        facts.recording.frameworks.of_loop in _RUN_THE_LOOP and not facts.model.infers and bool(len(facts.input.wait))
+    )
+
+
+def elsewhere_or_less(facts: Facts, moved: Advice | None) -> tuple[Advice, ...]:
+    """Another place for what is prepared; of a framework's loop that nobody looked into, less of its own work.
+
+    Args:
+        facts: The measurements.
+        moved: What to do about a known line or function.
+    """
+    if moved is not None or not unnamed(facts):
+        return elsewhere(facts)
+    bare = _BARE.get(facts.recording.frameworks.of_loop or "")
+    return (*(() if bare is None else (bare,)), _LARGER)
+
+
+def caveat(facts: Facts) -> str:
+    """What the time may be instead of the program's own code."""
+    return (
+        f"`{facts.recording.frameworks.of_loop}` runs the loop: its hooks, callbacks and logging are part of this, in a healthy "
+        "program all of it."
+    )
 
 
 def began(facts: Facts, line: SampledLine) -> bool:

@@ -52,8 +52,8 @@ Stacks make every Python call slower: with them the share is too high. A C++ ext
 interpreter's lock leaves no event and looks like Python, and so do ops that were not recorded: where a fifth of the kernels is
 launched outside any op, confidence is low. So does time in which other programs had the core: where `advisor collect` saw that,
 or ops stand still as often as what lies between them, what is left must reach the threshold; so must it without the silent end of
-the only step of a recording, which may end in the middle of it. A server that waits for requests
-looks the same. A program on a device that was not recorded shows its waits here. Where at most a third of the steps hold three
+the only step of a recording, which may end in the middle of it. A framework that runs the loop (Lightning, a Trainer) works
+between the ops itself: where no line is named confidence is low. A server that waits for requests looks the same. A program on a device that was not recorded shows its waits here. Where at most a third of the steps hold three
 quarters of the time, the finding names those steps: a few steps do not show how often that happens. Where it is all in one step,
 severity is low.
 
@@ -94,7 +94,6 @@ from rules.python import (
 from rules.python.advice import (
     CLIPPED_IN_PARTS,
     PROCESSES,
-    elsewhere,
     in_engine,
     look,
     move,
@@ -218,6 +217,7 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
     before = checkpoints.sentence(facts, time)
     inside = "" if top or line else in_framework.sentence(facts, ratio)
     where = sampled.sentence(facts, line) if line is not None else named or inside or between(facts, time)
+    of_framework = not (top or line or inside) and in_framework.unnamed(facts)
     inflated, few = caveats.inflated(facts, time, limits["max_events_per_ms"]), seldom.steps_of(facts, time)
     spends = "The step spends" if few is None else "The steps spend"
     who = "The GPU idles" if facts.device.main is not None else spends
@@ -238,10 +238,13 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
         ),
         verify="Record again without stacks: the share of PY001 should fall below 5 %.",
         steps_seen=facts.steps.count_with(time) if few is None else few,
-        confidence=seldom.at_most(facts, time, _confidence(facts, named=top is not None, inflated=inflated)),
+        confidence=Confidence.LOW
+        if of_framework
+        else seldom.at_most(facts, time, _confidence(facts, named=top is not None, inflated=inflated)),
         evidence=evidence_of(facts, time, places),
         location=location(top[0]) if top else sampled.location(line) if line is not None else None,
         caveats=(
+            *((in_framework.caveat(facts),) if of_framework else ()),
             *(() if few is None else (seldom.CAVEAT,)),
             *caveats.of(facts, time, inflated=inflated),
             *caveats_of_the_core(facts, limits, time),
@@ -273,10 +276,10 @@ def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advic
     late = after_reads.one_step_late(facts, time)
     # What writes prepares no data: a loader's workers have no part in it.
     less = seldom.less_often(facts, time)
-    moving = less if sampled.writing(facts, time, line) else (*less, *elsewhere(facts))
+    moving = less if sampled.writing(facts, time, line) else (*less, *in_framework.elsewhere_or_less(facts, moved))
     if moved is not None:
         return (*called.remedy(facts, time), moved, *(() if in_update(facts, time) else (*late, *moving)))
-    if not acts_on_values(facts, time):
+    if not acts_on_values(facts, time) or in_framework.unnamed(facts):
         return (look(facts), *moving)
     through = facts.transfer.through_host.host & time
     if 2 * through.total_ns > time.total_ns:

@@ -590,6 +590,36 @@ def test_a_line_that_began_a_frameworks_loop_is_never_to_be_moved(functions: lis
     assert "looks at steps" not in found.why
 
 
+@pytest.mark.parametrize(
+    ("of_loop", "loads", "own"),
+    [
+        ("lightning.pytorch", True, True),
+        ("transformers.trainer", True, True),
+        ("accelerate.optimizer", True, False),  # its loop is the program's own
+        ("stable_baselines3.common", False, False),
+        ("", True, False),
+    ],
+)
+def test_a_frameworks_loop_that_nobody_looked_into_may_be_healthy(of_loop: str, loads: bool, own: bool) -> None:
+    builder = TraceBuilder(None, advisor={"python_loop": QUIET})
+    builder.top["advisor"]["frameworks"] = {"imported": {}, "loop": [of_loop] if of_loop else [], "data": []}
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        if loads:
+            builder.loader(at, 5_000)
+        builder.op("aten::linear", at + 40_000, 30_000)
+        builder.op("aten::detach", at + 70_000, 30_000)
+        builder.op("autograd::engine::evaluate_function: MmBackward0", at + 90_000, 5_000)
+    found = judged(RULE, builder)
+    codes = " ".join(advice.code for advice in found.finding.fix)
+    assert ("runs the loop" in " ".join(found.finding.caveats)) is own
+    assert ("More samples in each step" in codes) is own
+    assert ("barebones" in codes) is (own and "lightning" in of_loop)
+    assert "DataLoader(PreparedDataset" not in codes or not own
+    assert (found.confidence is Confidence.LOW) is own
+
+
 @pytest.mark.parametrize(("of_loop", "line"), [("", 7), ("lightning.pytorch", 9)])
 def test_a_line_of_a_loop_of_the_programs_own_is_named(of_loop: str, line: int) -> None:
     """Where no framework runs the loop, or steps end at another line."""
