@@ -108,7 +108,13 @@ def _evaluated_faster(facts: Facts) -> tuple[Advice, ...]:
 
 
 def _evaluate_faster(facts: Facts) -> Advice:
-    """A loader of its own; with no more workers than there are cores beside the evaluation."""
+    """A loader of its own, where the program has loaders; with no more workers than there are cores beside the evaluation."""
+    if _without_loader(facts):
+        return Advice(
+            "python",
+            "with torch.inference_mode():\n    evaluate(model, valid_data)   # several times the batch of training",
+            "An evaluation keeps no gradients: it has room for larger batches.",
+        )
     cores = facts.recording.collected.cores
     workers = _WORKERS if cores is None else min(_WORKERS, cores - 1)
     ahead = f", num_workers={workers}, persistent_workers=True" if workers else ""
@@ -119,3 +125,9 @@ def _evaluate_faster(facts: Facts) -> Advice:
         "An evaluation keeps no gradients: it has room for larger batches"
         + (", and its loader can work ahead as well." if workers else "."),
     )
+
+
+def _without_loader(facts: Facts) -> bool:
+    """Whether the program was seen to draw from no DataLoader: a loader is no step away then."""
+    drawn = len(facts.input.wait) or facts.recording.collected.num_workers is not None
+    return facts.recording.by_command and not drawn

@@ -51,11 +51,11 @@ At most the idle time outside ops, and of the idle time after such code as much 
 Stacks make every Python call slower: with them the share is too high. A C++ extension or another thread that holds the
 interpreter's lock leaves no event and looks like Python, and so do ops that were not recorded: where a fifth of the kernels is
 launched outside any op, confidence is low. So does time in which other programs had the core: where `advisor collect` saw that,
-or ops stand still as often as what lies between them, what is left must reach the threshold; so must it without the silent end of
-the only step of a recording, which may end in the middle of it. A framework that runs the loop (Lightning, a Trainer) works
-between the ops itself: where no line is named confidence is low. A server that waits for requests looks the same. A program on a device that was not recorded shows its waits here. Where at most a third of the steps hold three
-quarters of the time, the finding names those steps: a few steps do not show how often that happens. Where it is all in one step,
-severity is low.
+or ops stand still as often as what lies between them, what is left must reach the threshold; so must it without the silent end
+of the only step of a recording, which may end in the middle of it. A framework that runs the loop (Lightning, a Trainer) works
+between the ops itself: where no line is named confidence is low. A server that waits for requests looks the same. A program on
+a device that was not recorded shows its waits here. Where at most a third of the steps hold three quarters of the time, the
+finding names those steps: a few steps do not show how often that happens. Where it is all in one step, severity is low.
 
 ## Thresholds
 - `min_ratio`: share of the used steps from which the rule fires.

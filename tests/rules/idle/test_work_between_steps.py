@@ -538,6 +538,22 @@ def test_an_evaluations_loader_gets_no_more_workers_than_there_are_cores_for(cor
     assert workers in code if workers else "num_workers" not in code
 
 
+@pytest.mark.parametrize(
+    ("told", "loads"),
+    [
+        ({"command": ["advisor"], "loader": None}, False),
+        ({"command": ["advisor"], "loader": {"num_workers": 0}}, True),
+        ({}, True),  # of a recording by other means nobody knows
+    ],
+)
+def test_a_program_without_a_loader_is_not_told_to_make_one(told: dict[str, Any], loads: bool) -> None:
+    builder = world(place=ROLLOUT | {"functions": [["evaluate", "train.py"]]})
+    builder.top["advisor"] |= told
+    codes = "\n".join(fix.code for fix in judged(RULE, builder).finding.fix)
+    assert ("DataLoader(" in codes) is loads
+    assert "torch.inference_mode()" in codes
+
+
 _LOADER, _PROCESS = "torch/utils/data/dataloader.py", "multiprocessing/process.py"
 
 
