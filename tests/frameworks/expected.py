@@ -173,6 +173,11 @@ PROGRAMS = (
         says=("torch.stack(samples[first : first + 32])",), options=("--evidence",), at=("IN005", "index.append(model(ids)[0])"),
     ),
     # What runs before the student keeps no graph, and is no preparing of batches.
+    # One call for all letters computes the same in a third of the time.
+    Program(
+        file="letter_by_letter", needs=("torch",), finds=(frozenset({"PY006"}),), never=INPUT | BETWEEN,
+        says=("rnn(embed(x), hidden)",),
+    ),
     Program(file="teacher_distils", needs=("torch",), never=INPUT | {"DL010"}),
     Program(file="gan_by_hand", needs=("torch",), never=INPUT | BETWEEN | {"DL010"}),
     Program(
