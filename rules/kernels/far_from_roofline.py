@@ -38,7 +38,8 @@ scores = features @ torch.randn(4096, 192)  # 64 such products in one
 
 ## Expected gain
 At most the time above the roofline. It is likely only for misaligned sizes: the same work fits aligned ones, and libraries reach
-some 60 to 80 % of a datasheet's peak (70 % is assumed). A small, skinny or short product takes as long for the same work. More
+some 60 to 80 % of a datasheet's peak (70 % is assumed), but no more than a third of their time: a factor of 1.5 is usual (PR003),
+and what a product lacks beyond that has another cause. A small, skinny or short product takes as long for the same work. More
 work in each call brings more samples a second but no shorter step, so none of that is called likely. On a CPU-only trace the
 figure is the likely saving: the time above the roofline is no upper bound there, because joining several calls also saves the
 time between them. Where no saving is likely there, none is stated, and the finding says so.
@@ -82,7 +83,7 @@ from analyzer.hardware.shortfall import Shortfall, shortfalls
 from analyzer.page.words.shapes import shapes
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
-from rules.evidence import kernel_saving, steps_with
+from rules.evidence import PADDED_RATIO, kernel_saving, steps_with
 from traces.trace import Capability
 
 # What libraries reach of a datasheet's figure on large products is 60 to 80 % (NVIDIA's guide above, figures 2 and 3).
@@ -159,14 +160,18 @@ def _without_core(facts: Facts) -> float:
 
 def _saving(facts: Facts, far: Sequence[Shortfall], above: float) -> Saving:
     basis = "the time above the rooflines of these operators; only sizes that can be rounded up are likely to bring some of it"
-    usual = sum(
-        max(one.operator.device_ns - (one.place.least_ns or 0.0) / _USUAL_RATIO, 0.0) for one in far if one.padding_only
-    )
+    usual = sum(_padded_ns(one) for one in far if one.padding_only)
     if facts.device.main is None:
         return Saving(kernel_ns=int(above), usual_kernel_ns=int(usual), basis=basis, kind=Figure.BOUND)
     mine = operators(facts).of_kernel
     of = [(mine == one.number, 1 - one.ratio) for one in far]
     return kernel_saving(facts, above, basis, of=of, usual_ns=usual)
+
+
+def _padded_ns(one: Shortfall) -> float:
+    """What padded sizes usually bring: no more than they do anywhere, and not beyond what libraries reach."""
+    above = max(one.operator.device_ns - (one.place.least_ns or 0.0) / _USUAL_RATIO, 0.0)
+    return min(above, PADDED_RATIO * one.operator.device_ns)
 
 
 def _unstated(facts: Facts, saving: Saving) -> str:

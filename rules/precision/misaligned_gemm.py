@@ -70,13 +70,11 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
-from rules.evidence import kernel_saving, kernel_table, steps_with
+from rules.evidence import PADDED_RATIO, kernel_saving, kernel_table, steps_with
 from traces.trace import Capability
 
 # A factor of 4, above the largest measurement found: 130.56 us became 36.96 us with K of 588 padded to 592 on an H100.
 _GAIN_RATIO = 3 / 4
-# A factor of one and a half is usual (rules.md PR003).
-_USUAL_RATIO = 1 / 3
 
 META = RuleMeta(
     code="PR003",
@@ -118,7 +116,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             _GAIN_RATIO * facts.kernels.named.time_ns(rows),
             "three quarters of these kernels' time: padded ones were measured up to 3.5 times as fast, 1.5 is usual",
             of=((rows, _GAIN_RATIO),),
-            usual_ns=_USUAL_RATIO * facts.kernels.named.time_ns(rows),
+            usual_ns=PADDED_RATIO * facts.kernels.named.time_ns(rows),
         ),
         fix=_fix(facts, found),
         verify="Record again: GEMM kernel names should end in `_align8` (TF32: `_align4`), and their time should fall."

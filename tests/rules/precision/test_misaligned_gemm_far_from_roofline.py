@@ -47,3 +47,13 @@ def test_misaligned_sizes_are_told_once(products: tuple[tuple[list[list[int]], f
     told = {one.rule: one for one in findings if one.rule in ("PR003", "KE005")}
     assert set(told) == {"PR003", "KE005"}
     assert bool(told["KE005"].explained_by) is ("KE005" not in cards)
+
+
+@pytest.mark.parametrize(("dur", "calls"), [(9_900.0, 1), (1_200.0, 8)])
+def test_padding_promises_no_more_than_it_usually_brings(dur: float, calls: int) -> None:
+    findings = explain_facts(facts_with(*((ODD, dur),) * calls), rules=RULES).analysis.findings
+    far = next(one for one in findings if one.rule == "KE005")
+    padded = next(one for one in findings if one.rule == "PR003")
+    assert far.explained_by == (padded.id,)
+    # At a twentieth of the peak as at a third: misalignment is no reason for the rest.
+    assert far.saving.expected_ns == pytest.approx(dur * 1_000 * calls / 3, rel=0.05)
