@@ -5,8 +5,13 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import waiting_for_others
 from analyzer.finding import Advice
-from analyzer.units import duration
-from rules.communication.kinds import mostly_numbers
+from analyzer.units import duration, rate
+from rules.communication.kinds import SMALL_BYTES, mostly_numbers
+
+# One rank's tensor is all that is reduced or sent.
+_WHOLE = ("all_reduce", "allreduce", "reduce", "broadcast")
+# Eight cards that reduce over PCIe 3.0 without peer-to-peer copies reach 3 to 5 GB/s of what each gives (nccl-tests, `algbw`).
+_WITHIN_A_MACHINE = 2e9
 
 
 def every_rank_is_here(facts: Facts) -> bool:
@@ -29,7 +34,7 @@ def waiting_or_transferring(facts: Facts) -> str:
     if place is None or row is None or not place.job.matched.matched:
         if mostly_numbers(facts):
             return "Most of it is in collectives of a few numbers: that is waiting for ranks that come later, not transferring."
-        return "One rank's trace cannot tell waiting for another rank from transferring."
+        return f"One rank's trace cannot tell waiting for another rank from transferring.{_slowly(facts)}"
     late, waited = place.late, facts.steps.per_step(waiting_for_others(facts.steps, facts.time, place).total_ns)
     if late is not None and waited:
         return f"{duration(waited)} of it a step is waiting for rank {late.rank} (CO003)."
@@ -47,6 +52,26 @@ def waiting_or_transferring(facts: Facts) -> str:
         return f"By the {len(place.used)} ranks read it is for the most part transferring."
     unread = "" if place.every_rank_is_here else ", those that were not read among them"
     return f"{_between(least, most)} of the {duration(held)} that nothing hides inside them is waiting for other ranks{unread}."
+
+
+def _slowly(facts: Facts) -> str:
+    """Where large sums travel slower than between devices of one machine: how fast, as a sentence; else empty.
+
+    What is gathered or exchanged is left out: of that one rank's tensors do not tell how much travels.
+    """
+    found = facts.communication.collectives
+    calls = found.calls
+    large = calls[(calls["kind"].isin(_WHOLE) & (calls["size_bytes"] >= SMALL_BYTES)).to_numpy(dtype=bool)]
+    lasting = facts.communication.spans_of(large)
+    if facts.device.main is None or not lasting or 2 * (found.exposed & lasting).total_ns < found.exposed.total_ns:
+        return ""
+    per_s = float(large["size_bytes"].sum()) / (lasting.total_ns / 1e9)
+    if per_s >= _WITHIN_A_MACHINE:
+        return ""
+    return (
+        f" Sums of 1 MiB and more come to {rate(per_s, 'B')}: devices of one machine reach several times that, so that most of it "
+        "is waiting where all ranks are on one; a network between machines may be as slow."
+    )
 
 
 _EVEN_FIRST = Advice(
