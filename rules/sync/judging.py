@@ -9,6 +9,7 @@ from analyzer.rule import Threshold
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import count, duration, share
 from rules.place import location, named
+from rules.python.advice import engine_ahead
 
 # Idle time that the host fills with its own work, and could have filled earlier; a loader's batch comes when it comes.
 _OWN_WORK = ("launch", "framework", "optimizer", "python")
@@ -109,7 +110,7 @@ def finding(
             usual_claims=claims,
             basis=f"{BASIS}{_AND_COPIES if copied else ''}",
         ),
-        fix=fix,
+        fix=_of_engine(facts, calls, claims) + fix,
         verify=verify,
         steps_seen=facts.steps.count_with(claims),
         evidence=_evidence(facts, calls, behind if leaves else EMPTY),
@@ -117,6 +118,12 @@ def finding(
         location=location(line),
         caveats=(_MAY_WAIT, *caveats) if unseen else caveats,
     )
+
+
+def _of_engine(facts: Facts, calls: WaitingCalls, claims: IntervalSet) -> tuple[Advice, ...]:
+    """An engine's own setting in front of a change of its code: where the host waits for each pass's tokens, and no more often."""
+    ahead = engine_ahead(facts, claims) if calls.waits <= facts.steps.count else None
+    return () if ahead is None else (ahead,)
 
 
 def _unseen(facts: Facts, behind: IntervalSet) -> bool:
