@@ -37,7 +37,7 @@ loss = distillation(model(batch), wanted)
    results.
 2. Layers that run without gradients (a frozen encoder, a reference model), on inputs that come again: keep what they give.
 3. Less work: a smaller or pruned model, shorter sequences, fewer or better-chosen samples.
-4. More or faster devices.
+4. More or faster devices: those first that the process sees and does not work on.
 5. Where recorded memory shows that it limits the batch: accumulate gradients over several small batches; it saves memory and
    optimizer steps, not compute.
 
@@ -88,6 +88,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, rate, share
 from rules.changes import accumulate_gradients, memory_limits_the_batch
 from rules.kernels.computing import WORTH_NAMING, Measured, measured_of
+from rules.purpose import by_purpose
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -111,6 +112,8 @@ META = RuleMeta(
 
 # From this part on, what is not known of the matrix work decides, or what is known to be lost in it.
 _MOST = 0.5
+# A device that is busy for less of the step does nothing that counts.
+_WORKS = 0.05
 # Blocks for less of the multiprocessors leave some of them empty (KE001).
 _FULL = 0.75
 
@@ -253,9 +256,24 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         *((_KEPT,) if facts.steps.ratio(frozen) >= WORTH_NAMING else ()),
         Advice("text", "Less work: a smaller or pruned model, shorter sequences, fewer or better-chosen samples."),
         *(() if facts.kernels.matrix_work.eight_bits_ratio >= _MOST or _narrow(facts) else (_QUANTIZED,)),
-        Advice("text", "More or faster devices."),
+        *_more(facts),
         # Accumulating saves memory, not compute: worth a word only where the batch is known to be short of memory.
         *((accumulate_gradients(facts),) if full is not None else ()),
+    )
+
+
+def _more(facts: Facts) -> tuple[Advice, ...]:
+    """More devices: those that the process sees and does not work on first. Ranks of a job see those of the others."""
+    cards = len(facts.device.cards)
+    working = sum(facts.steps.ratio((one.busy & facts.steps.window).total_ns) >= _WORKS for one in facts.device.all)
+    alone = facts.recording.world_size is None and not facts.communication.collectives.kernels
+    if not alone or cards <= working or not working:
+        return (Advice("text", "More or faster devices."),)
+    seen = f"This process sees {cards} devices and works on {working}: where no other process uses the rest."
+    return by_purpose(
+        facts,
+        (Advice("text", "A copy of the model on each device, for a part of the requests.", seen),),
+        (Advice("text", f"`torchrun --nproc_per_node={cards}` and `DistributedDataParallel`: all train.", seen),),
     )
 
 

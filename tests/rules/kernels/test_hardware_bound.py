@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from analyzer.finding import Severity, State
@@ -226,3 +228,20 @@ def test_the_hardware_is_no_limit_while_most_of_it_stands_empty(blocks: float, s
             at, kernel_start=at + 20, kernel_dur=97_000, name=TENSOR, op="aten::mm", **{"blocks per SM": blocks}
         )
     assert run(RULE, builder).state is state
+
+
+@pytest.mark.parametrize(
+    ("cards", "top", "idle"),
+    [
+        (2, {}, True),
+        (1, {}, False),
+        # A rank of a job sees the devices of the others.
+        (2, {"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 2}}, False),
+    ],
+)
+def test_devices_that_idle_are_named_where_more_would_help(cards: int, top: dict[str, Any], idle: bool) -> None:
+    built = world()
+    built.top |= {"deviceProperties": [dict(CUDA_DEVICE, id=number) for number in range(cards)]} | top
+    fixes = judged(RULE, built).finding.fix
+    assert any(f"sees {cards} devices and works on 1" in one.note for one in fixes) is idle
+    assert any("More or faster devices" in one.code for one in fixes) is not idle
