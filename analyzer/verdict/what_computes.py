@@ -16,6 +16,7 @@ from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
 from analyzer.units import share
+from analyzer.verdict.set_memory import set_memory
 from analyzer.verdict.shares import WORTH_TELLING_APART
 from traces.patterns import Pattern
 
@@ -78,7 +79,8 @@ def what_computes(facts: Facts) -> str:
     text = ", ".join(f"{words} {share(ratio)}" for ratio, words in named)
     alone = _last_resort(facts, computing.total_ns) or _alone(facts, computing.total_ns)
     unnamed = _unnamed(facts, computing.total_ns)
-    said = "; ".join(part for part in (text, alone, unnamed, _untrained(facts, computing)) if part)
+    parts_said = (text, alone, set_memory(facts, computing), unnamed, _untrained(facts, computing))
+    said = "; ".join(part for part in parts_said if part)
     if len(found.frame) and found.is_family("other").all():
         # Of a device whose work has names of its own, being busy is all that is known.
         return "The names of its work do not say whether that is computing" + (f": {alone}." if alone else ".")
