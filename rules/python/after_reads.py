@@ -19,6 +19,20 @@ _LATE = Advice(
     "Where nothing of the next step depends on the values: look at them one step late, beside the next step's work. Or keep sums "
     "on the device, and copy once.",
 )
+BETWEEN_LAYERS = Advice(
+    "text",
+    "Take away what the model reads between its layers: sizes of results that only the device knows (`nonzero`, boolean masks, "
+    "`unique`), and values asked for by `.item()` beside them.",
+    "Each such read empties the device's queue, and the host's own code behind it shows: without them that code runs beside "
+    "the device's work.",
+)
+
+
+def between_layers(facts: Facts, time: IntervalSet) -> bool:
+    """Whether a good part follows sizes of results that are read several times a step: a model asks for them, no simulator does."""
+    sized = facts.sync.after_sizes(time)
+    often = facts.steps.noun != "recording" and len(sized.start_ns) > facts.steps.count
+    return often and sized.total_ns >= WORTH_A_PLACE * time.total_ns
 
 
 def hidden(facts: Facts, time: IntervalSet) -> IntervalSet:

@@ -41,7 +41,8 @@ for image, target in DataLoader(ImageDataset(samples), batch_size=64, num_worker
    line, and believe the plain trace for how much.
 3. Where a framework runs the loop, and looks at its steps find it saving, logging or evaluating: do that less often.
 4. Where the state of the model was taken before, or the line saves: write it less often, or beside training.
-5. Where the host was blocked before in a copy of values that the code looks at: look at them one step late.
+5. Where the host was blocked before in a copy of values that the code looks at: look at them one step late. Where it was in reading
+   sizes of results between layers: take these reads away.
 6. Environments and simulators: several at once, one call of the policy for all of them.
 
 ## Expected gain
@@ -279,6 +280,8 @@ def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advic
     moving = less if sampled.writing(facts, time, line) else (*less, *in_framework.elsewhere_or_less(facts, moved))
     if moved is not None:
         return (*called.remedy(facts, time), moved, *(() if in_update(facts, time) else (*late, *moving)))
+    if after_reads.between_layers(facts, time):
+        return (after_reads.BETWEEN_LAYERS, look(facts), *late)
     if not acts_on_values(facts, time) or in_framework.unnamed(facts):
         return (look(facts), *moving)
     through = facts.transfer.through_host.host & time

@@ -23,6 +23,8 @@ from traces.trace import Trace
 
 # What stands for either neighbour where another thread runs the backward pass, of which the training thread's ops say nothing.
 BACKWARD = "node of the backward pass"
+# Waits for values that the program itself looks at.
+READS = ("scalar", "copy_out")
 # What `Tensor.backward` makes first: the gradient of the loss.
 GRADIENT_OF_LOSS = "aten::ones_like"
 
@@ -73,7 +75,9 @@ def silences(trace: Trace, host: HostFacts, time: IntervalSet) -> tuple[Silence,
     return tuple(sorted(found, key=lambda item: (-item.total_ns, item.before, item.after)))
 
 
-def after_reads(trace: Trace, host: HostFacts, waits: Waits, time: IntervalSet) -> IntervalSet:
+def after_reads(
+    trace: Trace, host: HostFacts, waits: Waits, time: IntervalSet, reasons: tuple[str, ...] = READS
+) -> IntervalSet:
     """The stretches before which the training thread's last call read values off the device: `.item()`, `.cpu()`.
 
     Args:
@@ -81,6 +85,7 @@ def after_reads(trace: Trace, host: HostFacts, waits: Waits, time: IntervalSet) 
         host: What the threads of the host do.
         waits: Calls that wait for the device.
         time: The stretches.
+        reasons: Why the call waited.
     """
     calls = trace.runtime
     mine = calls["thread"].to_numpy() == host.main_thread
@@ -88,7 +93,7 @@ def after_reads(trace: Trace, host: HostFacts, waits: Waits, time: IntervalSet) 
     if not len(end):
         return EMPTY
     order = np.argsort(end, kind="stable")
-    reading = waits.calls["start_ns"].to_numpy()[waits.asked_by(("scalar", "copy_out"))]
+    reading = waits.calls["start_ns"].to_numpy()[waits.asked_by(reasons)]
     reads = np.isin(start, reading)[order]
     last = np.searchsorted(end[order], time.start_ns, side="right") - 1
     follows = (last >= 0) & reads[np.maximum(last, 0)]

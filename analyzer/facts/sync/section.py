@@ -130,3 +130,7 @@ class SyncFacts(Section):
     def after_reads(self, time: IntervalSet) -> IntervalSet:
         """The stretches that follow the reading of a value."""
         return after_reads(self.trace, self._host, self.waits, time)
+
+    def after_sizes(self, time: IntervalSet) -> IntervalSet:
+        """The stretches that follow the reading of a result's size, as `nonzero` does."""
+        return after_reads(self.trace, self._host, self.waits, time, ("shape",))
