@@ -31,8 +31,9 @@ for _ in range(steps):
 ```
 
 ## Fix
-1. Convert inputs once, before the loop, and drop `.float()` calls inside the model.
-2. `torch.compile` fuses a conversion into the kernel before or after it.
+1. Convert inputs once, before the loop, and drop `.float()` calls inside the model; not where autocast makes most of them.
+2. `torch.compile` fuses a conversion into the kernel before or after it. A model that only runs needs no weights in 32 bits:
+   convert them once.
 3. Compiled, what autocast computes in 32 bits converts in kernels of its own: keep it in 16 bits where results allow.
 4. Keep the weights in bfloat16, with an optimizer that holds 32-bit copies.
 5. Conversions to 8 bits belong to their products: compile the model, which fuses scaling and converting.
@@ -75,6 +76,7 @@ META = RuleMeta(
 )
 
 
+_MOST = 0.5
 _OF_COMPILER = Pattern(r"triton_")
 # aten/src/ATen/native/cuda/Copy.cu.
 _EIGHT = Pattern(r"float8_\w*copy_kernel|converting_copy_kernel\w*<[^()]*Float8")
@@ -96,7 +98,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     widths = "32, 16 and 8" if _to_8(facts) else "32 and 16"
     yield Finding(
         why=f"{share(ratio)} of the GPU's busy time converts tensors between {widths} bits: "
-        f"{count(number, 'kernel')} {facts.steps.a_unit}.",
+        f"{count(number, 'kernel')} {facts.steps.a_unit}.{_who(facts)}",
         saving=kernel_saving(facts, kernels.time_ns(found.rows), "the conversions' time", of=((found.rows, 1.0),)),
         fix=_fix(facts),
         verify="Record again: fewer `aten::_to_copy` a step, and less time in copy kernels.",
@@ -105,6 +107,20 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         evidence=(kernel_table(facts, found.rows, "longest conversions"),),
         caveats=("Normalisations and softmax may need their 32 bits: some conversions have to stay.",),
     )
+
+
+def _who(facts: Facts) -> str:
+    """That autocast asks for most of them, as a sentence; empty where it does not."""
+    if not _of_autocast(facts):
+        return ""
+    found = facts.kernels.autocasts
+    anew = "anew in each" if facts.model.infers else "once a"
+    what = f"weights, {anew} pass, and inputs" if found.of_weights else "weights or inputs"
+    return f" Autocast asks for {share(found.ratio)} of those outside the backward pass, in front of layers: {what}."
+
+
+def _of_autocast(facts: Facts) -> bool:
+    return facts.kernels.autocasts.ratio > _MOST
 
 
 def _of_updates(facts: Facts) -> bool:
@@ -163,7 +179,20 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         )
     if _generated(facts):
         return (_APART, weights)
-    return (inputs, weights) if facts.kernels.fusion.compiled else (inputs, fused, weights)
+    # What autocast converts no `.float()` of the program made.
+    if not _of_autocast(facts):
+        return (inputs, weights) if facts.kernels.fusion.compiled else (inputs, fused, weights)
+    own = (weights,) if facts.kernels.autocasts.of_weights else (weights, _WITHOUT)
+    if facts.kernels.fusion.compiled:
+        return own
+    return (*own, fused) if facts.model.infers else (fused, *own)
+
+
+_WITHOUT = Advice(
+    "text",
+    "Where weights are in 16 bits already, leave autocast out: nothing is converted in front of these layers then.",
+    "Where norms or losses need 32 bits, convert around them alone.",
+)
 
 
 def _to_8(facts: Facts) -> bool:

@@ -11,6 +11,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.isolation import fact
 from analyzer.facts.kernels.alignment import Alignment, alignment
 from analyzer.facts.kernels.attention import Attention, attention
+from analyzer.facts.kernels.autocasts import Autocasts, autocasts
 from analyzer.facts.kernels.conv_bias import ConvBias, conv_bias
 from analyzer.facts.kernels.converted_weights import converted_weights_ratio
 from analyzer.facts.kernels.counters import Counters, counters
@@ -206,6 +207,11 @@ class KernelFacts(Section):
     def casts(self) -> Casts:
         """Conversions between 32 and 16 bits."""
         return casts(self.trace, self._host, self.named)
+
+    @fact
+    def autocasts(self) -> Autocasts:
+        """Conversions that autocast asks for."""
+        return autocasts(self._host, self.named, self.casts)
 
     @fact
     def double_kernels(self) -> tuple[BoolArray, bool]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
 from analyzer.finding import Confidence, State
@@ -132,3 +134,51 @@ def test_the_compilers_kernels_that_only_convert_are_conversions(name: str) -> N
 )
 def test_a_conversion_that_the_compiler_fused_is_none(name: str) -> None:
     assert run(RULE, compiled(name)).state is State.CLEAR
+
+
+def autocast(inputs: int, *, nested: bool = True, marks: bool = True) -> Clocked:
+    """Layers of which so many inputs each are converted: by autocast, inside the op; or by the program, in front of it."""
+    world = Clocked(marks=marks)
+    to = "aten::to/aten::_to_copy/aten::copy_"
+    for _ in world.steps(5):
+        for _ in range(12):
+            with world.within("aten::linear") if nested else nullcontext():
+                for _ in range(inputs):
+                    world.kernel_of(to, CAST, 60 / inputs, host=25)
+                world.kernel_of("aten::linear/aten::addmm", GEMM, 150, host=20)
+        if not marks:
+            world.copied("DtoH", 4_096)
+            continue
+        with world.backward():
+            for _ in range(12):
+                with world.node("AddmmBackward0"):
+                    world.kernel_of("aten::mm", GEMM, 300, host=20)
+                with world.node("ToCopyBackward0"):
+                    world.kernel_of(to, CAST, 20, host=25)
+    return world
+
+
+def test_what_autocast_converts_is_told_and_no_float_is_looked_for() -> None:
+    found = judged(RULE, autocast(3)).finding
+    assert "Autocast asks for 100 % of those outside the backward pass" in found.why
+    assert "weights, once a pass, and inputs" in found.why
+    assert "x.float()" not in " ".join(one.code for one in found.fix)
+    assert "torch.compile" in found.fix[0].code
+
+
+def test_a_model_that_only_runs_has_its_weights_converted_once() -> None:
+    found = judged(RULE, autocast(2, marks=False)).finding
+    assert "weights, anew in each pass, and inputs" in found.why
+    assert "model.to(torch.bfloat16)" in found.fix[0].code
+
+
+def test_of_a_single_input_it_is_not_said_which_it_is() -> None:
+    found = judged(RULE, autocast(1)).finding
+    assert "in front of layers: weights or inputs" in found.why
+    assert "leave autocast out" in " ".join(one.code for one in found.fix)
+
+
+def test_what_the_program_converts_is_not_autocasts() -> None:
+    found = judged(RULE, autocast(3, nested=False)).finding
+    assert "Autocast" not in found.why
+    assert "x.float()" in found.fix[0].code
