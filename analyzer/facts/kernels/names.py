@@ -105,8 +105,8 @@ _FAMILIES: tuple[tuple[str, Pattern[str]], ...] = tuple(
             "fft",
             r"(?:^|\b)(?:regular|vector|composite|dpRadix\w*|spRadix\w*)_?[fF][fF][tT]|^fft_rtc|_fft_\d+d_|\bfft_kernel",
         ),
-        # ROCm's for few tokens at once (vLLM): memory decides over them too.
-        ("gemv", r"gemv|gemmk1|wvSplitK|LLGemm1|LLMM1"),
+        # cuBLAS' for a few columns (`gemmSN`), in any format, and ROCm's for few tokens (vLLM): memory decides over them too.
+        ("gemv", r"gemv|gemmk1|gemmSN|wvSplitK|LLGemm1|LLMM1"),
         (
             "gemm",
             r"gemm|GEMM|Gemm|Cijk_|nvjet|cutlass|_matmul|matmul_|^bmm_|splitK|xdlops|_dot_kernel|\bdot_kernel|[Mm]arlin|fmoe_"

@@ -188,6 +188,11 @@ def test_matrix_kernels(
         ("_fwd_kernel", "other"),
         ("void flashinfer::PersistentVariableLengthMergeStatesKernel<8u, 16u, 8u>(p)", "attention"),
         ("void wvSplitK_hf_sml_<__half, 64, 4, 16, 8, 1, 1>(int, int, __half const*)", "gemv"),
+        # A few columns, in 32 bits as in 16: no tensor core has a part in it.
+        (
+            "void gemmSN_TN_kernel<float, 128, 16, 2, 4, 2, 2, true, cublasGemvTensorStridedBatched<__nv_bfloat16 const>>(p)",
+            "gemv",
+        ),
         ("void vllm::act_and_mul_kernel<c10::BFloat16, &vllm::silu_kernel<c10::BFloat16>, true>(p)", "elementwise"),
         ("void flashinfer::norm::FusedAddRMSNormKernel<8u, __nv_bfloat16>(p)", "norm"),
         # AOTriton's backward pass of attention; not any kernel whose name begins so.
