@@ -32,7 +32,8 @@ loader = DataLoader(dataset, batch_size=64)
    by kernels with a block for so many weights: each adds up all samples, and more of them make it longer. Attention of few tokens
    over long texts: more splits of keys and values.
 2. Fewer, larger kernels: `torch.compile`, batched products instead of a loop of small ones. Not where they last 100 us and more:
-   those go through time, frames or points in turn, and no compiler fuses them.
+   those go through time, frames or points in turn, and no compiler fuses them. Where one call of an op launches dozens of them, it
+   computes piece by piece: other layouts or sizes, or an op for all pieces.
 3. Independent small kernels on several streams, or several models at once (`torch.vmap`).
 
 ## Expected gain
@@ -59,6 +60,7 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.kernels.find import Kernels
+from analyzer.facts.kernels.pieces import Pieces
 from analyzer.finding import Advice, Confidence, Figure, Finding, Outcome, cannot_tell, clear, not_applicable
 from analyzer.hardware.limits import device_peaks
 from analyzer.page.words.kernel_names import short
@@ -152,22 +154,26 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     adding = found.like(_ADDS_UP_SAMPLES) & rows
     splits = found.time_ns(found.like(_SPLITS_THE_CACHE) & rows) > _MOST * found.time_ns(rows)
     adds_up = found.time_ns(adding) > _MOST * found.time_ns(rows)
+    pieces = facts.kernels.pieces(rows)
     unnamed = device_peaks(facts)[0].source == "kernel-names"
     yield Finding(
         why=f"For {share(ratio)} of the GPU's busy time all kernels that run have, together, blocks for less than {share(most)} of "
         f"its multiprocessors; {share(empty_ns / max(underused.total_ns, 1))} of the GPU has nothing to do meanwhile."
-        f"{_mostly(found, rows)}",
+        f"{_mostly(found, rows)}"
+        + ("" if pieces is None else f" Each call of `{pieces.op}` launches {pieces.each:,} of them."),
         saving=kernel_saving(
             facts,
             empty_ns,
             "the empty multiprocessors' share of this time"
-            + ("" if adds_up else "; a larger batch gains it as samples per second"),
+            + ("" if adds_up or pieces is not None else "; a larger batch gains it as samples per second"),
             # A larger device stands emptier.
             kind=Figure.ESTIMATE if unnamed else Figure.BOUND,
         ),
-        fix=_fix(facts, adds_up=adds_up, splits=splits, long=found.time_ns(rows) > _LONG_NS * rows.sum()),
+        fix=(_in_one(pieces),)
+        if pieces is not None
+        else _fix(facts, adds_up=adds_up, splits=splits, long=found.time_ns(rows) > _LONG_NS * rows.sum()),
         verify="Record again"
-        + ("" if adds_up or splits else " with the larger batch")
+        + ("" if adds_up or splits or pieces is not None else " with the larger batch")
         + " and compare samples per second; the share of KE001 should fall.",
         steps_seen=facts.steps.count_with(underused),
         confidence=Confidence.LOW if unnamed else Confidence.MEDIUM,
@@ -197,6 +203,16 @@ _IN_TURN = Advice(
     "a time fill the device, or another implementation that splits what one block does.",
     "What is done to each sample alone can run beside the kernels of the model, on a stream of its own.",
 )
+
+
+def _in_one(pieces: Pieces) -> Advice:
+    return Advice(
+        "text",
+        f"Let one call of `{pieces.op}` be one kernel: inputs whose rows lie side by side (`.contiguous()`), sizes in another "
+        "order (the long one not as the batch), or an op that takes all pieces at once.",
+        "The op computes piece by piece, as it does for layouts and sizes that no kernel takes whole. A larger batch makes more "
+        "pieces, not larger ones.",
+    )
 
 
 def _fix(facts: Facts, *, adds_up: bool, splits: bool, long: bool) -> tuple[Advice, ...]:

@@ -30,6 +30,7 @@ from analyzer.facts.kernels.fusion import Fusion, fusion
 from analyzer.facts.kernels.graph_paths import GraphPaths, graph_paths
 from analyzer.facts.kernels.not_computed import NotComputed, not_computed
 from analyzer.facts.kernels.patterns import KernelPattern, patterns
+from analyzer.facts.kernels.pieces import Pieces, pieces_of_calls
 from analyzer.facts.kernels.precision import Casts, MatrixWork, casts, double_kernels, matrix_work
 from analyzer.facts.kernels.recomputation import Recomputation, recomputation
 from analyzer.facts.kernels.recorded_layers import RecordedLayers, recorded_layers
@@ -207,6 +208,10 @@ class KernelFacts(Section):
     def casts(self) -> Casts:
         """Conversions between 32 and 16 bits."""
         return casts(self.trace, self._host, self.named)
+
+    def pieces(self, rows: BoolArray) -> Pieces | None:
+        """The op that launches most of some kernels, many in each call; None where none does."""
+        return pieces_of_calls(self._host, self.named, rows)
 
     @fact
     def autocasts(self) -> Autocasts:
