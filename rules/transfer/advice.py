@@ -151,6 +151,14 @@ _BY_ENGINE = Advice(
 )
 
 
+_SENT_BY_ENGINE = Advice(
+    "text",
+    "Where the engine keeps cached keys and values on the host: more room for them on the device (`gpu_memory_utilization` in "
+    "vLLM, `mem_fraction_static` in SGLang). Where requests bring images: fewer pixels, or bytes.",
+    "The engine sends this itself: whether beside the kernels of another pass is up to its version.",
+)
+
+
 def _without_loader(facts: Facts) -> bool:
     """Whether a program only runs its model, and no DataLoader shows, nor was one recorded."""
     return facts.model.infers and not len(facts.input.wait) and facts.recording.collected.pin_memory is None
@@ -197,6 +205,8 @@ def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
         return keep_on_device(facts)
     if facts.transfer.computed_on_host is not None:
         return _computed_there(facts.transfer.computed_on_host)
+    if facts.recording.serving_engine is not None:
+        return (_SENT_BY_ENGINE,)
     blocks = in_large_blocks(facts)
     bytes_first = (_BLOCKS_KEPT,) if blocks else () if _looks_rows_up(facts) else (fewer_bytes(),)
     if own_stream:

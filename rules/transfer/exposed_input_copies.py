@@ -142,8 +142,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 ),
             ),
         ),
-        title="Copies to the device delay the kernels" if weights or in_large_blocks(facts) else None,
+        title="Copies to the device delay the kernels" if weights or _no_batch(facts) else None,
     )
+
+
+def _no_batch(facts: Facts) -> bool:
+    """Whether nothing speaks for batches of a loader: large blocks, or an engine that serves requests."""
+    return in_large_blocks(facts) or facts.recording.serving_engine is not None
 
 
 def _hideable(facts: Facts, exposed: IntervalSet, copying: IntervalSet) -> IntervalSet:

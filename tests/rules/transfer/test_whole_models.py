@@ -98,7 +98,7 @@ def test_a_few_tensors_of_an_adapter_are_no_batch_to_be_sent_earlier_either() ->
     assert found.finding.title == "Copies to the device delay the kernels"
     assert "set_adapters" in found.finding.fix[0].code
     other = judged(EXPOSED, served("serve.py(40): answer", tensors=20))
-    assert other.finding.title is None
+    assert not any("adapter" in one.code for one in other.finding.fix)
     assert other.ns_per_step == found.ns_per_step
 
 
