@@ -283,7 +283,7 @@ def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advic
     if after_reads.between_layers(facts, time):
         return (after_reads.BETWEEN_LAYERS, look(facts), *late)
     if not acts_on_values(facts, time) or in_framework.unnamed(facts):
-        return (look(facts), *moving)
+        return (look(facts), *late, *moving)
     through = facts.transfer.through_host.host & time
     if 2 * through.total_ns > time.total_ns:
         return (COMPUTED_ON_DEVICE, look(facts), *late)

@@ -24,3 +24,20 @@ def test_a_simulator_is_named_where_values_are_read_and_not_sizes(op: str, sized
     said = " ".join(one.code for one in judged(RULE, world).finding.fix)
     assert ("AsyncVectorEnv" in said) is not sized
     assert ("between its layers" in said) is sized
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_values_that_a_metric_looks_at_may_be_looked_at_a_step_late(copied: bool) -> None:
+    world = Clocked()
+    for _ in world.steps(6):
+        world.load(200, workers=4)
+        for _ in range(12):
+            layer(world, 0.5)
+        layers_back(world, 12, 1.0)
+        update(world)
+        if copied:
+            world.copied("DtoH", 256_000)
+        # Without a copy the host is ahead by the length of a step.
+        world.idle(14_000 if copied else 60_000)
+    said = " ".join(one.code for one in judged(RULE, world).finding.fix)
+    assert ("score(before[1])" in said) is copied
