@@ -35,6 +35,7 @@ from stories import (
     of_odd_recordings,
     of_other_software,
     of_other_uses,
+    of_others_programs,
     of_others_traces,
     of_parts_seen,
     of_pipelines,
@@ -101,6 +102,7 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "recordings of others": of_public_recordings.STORIES,
     "parts that are seen": of_parts_seen.STORIES,
     "traces of others": of_others_traces.STORIES,
+    "programs of others": of_others_programs.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 
