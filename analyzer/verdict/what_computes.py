@@ -77,8 +77,8 @@ def what_computes(facts: Facts) -> str:
     ]
     named = sorted((part for part in parts if part[0] >= _WORTH_NAMING), reverse=True)[:_MOST_KINDS]
     text = ", ".join(f"{words} {share(ratio)}" for ratio, words in named)
-    alone = _last_resort(facts, computing.total_ns) or _alone(facts, computing.total_ns)
-    unnamed = _unnamed(facts, computing.total_ns)
+    alone = _last_resort(facts, computing.total_ns) or _alone(facts, computing)
+    unnamed = _unnamed(facts, computing)
     parts_said = (text, alone, set_memory(facts, computing), unnamed, _untrained(facts, computing))
     said = "; ".join(part for part in parts_said if part)
     if len(found.frame) and found.is_family("other").all():
@@ -87,17 +87,17 @@ def what_computes(facts: Facts) -> str:
     return " ".join(one for one in (f"Of the computing: {said}." if said else "", _for_nothing(facts)) if one)
 
 
-def _unnamed(facts: Facts, computing_ns: int) -> str:
+def _unnamed(facts: Facts, computing: IntervalSet) -> str:
     """The kernels of no known kind where they are a good part of the computing, by the longest of them; not one told by itself."""
     found = facts.kernels.named
     rows = found.is_family("other")
     longest = found.longest(rows, 1)
-    ratio = found.time_ns(rows) / computing_ns
-    if not longest or ratio < _WORTH_NAMING or longest[0][2] >= _STANDS_OUT * computing_ns:
+    ratio = (found.spans(rows) & computing).total_ns / computing.total_ns
+    if not longest or ratio < _WORTH_NAMING or longest[0][2] >= _STANDS_OUT * computing.total_ns:
         return ""
     first = f"`{_function(longest[0][0])}`"
     which = first if found.time_ns(rows) == longest[0][2] else f"{first} first"
-    return f"{share(min(ratio, 1.0))} in kernels whose names tell no kind, {which}"
+    return f"{share(ratio)} in kernels whose names tell no kind, {which}"
 
 
 def _untrained(facts: Facts, computing: IntervalSet) -> str:
@@ -218,7 +218,7 @@ def _update_alone(facts: Facts) -> str:
     return f"The step of `{update.class_name}` alone takes {share(min(ratio, 1.0))}." if ratio >= _STANDS_OUT else ""
 
 
-def _alone(facts: Facts, computing_ns: int) -> str:
+def _alone(facts: Facts, computing: IntervalSet) -> str:
     """The kernel that takes a third of the computing or more, where there are several."""
     found = facts.kernels.named
     rows = ~found.frame["collective"].to_numpy(dtype=bool)
@@ -231,11 +231,14 @@ def _alone(facts: Facts, computing_ns: int) -> str:
         spent[function] += total_ns
     if len(spent) < 2:
         return ""
-    function, total_ns = spent.most_common(1)[0]
-    if total_ns < _STANDS_OUT * computing_ns:
+    function, _ = spent.most_common(1)[0]
+    # On several streams it runs beside itself: that time counts once, as it does for kinds of kernels.
+    named: BoolArray = matching(found.frame["name"], instances[function].__contains__)
+    ratio = (found.spans(rows & named) & computing).total_ns / computing.total_ns
+    if ratio < _STANDS_OUT:
         return ""
-    launched = _launched(facts, rows, instances[function], function, device=total_ns >= _OF_ONE_OP * computing_ns)
-    return f"the kernel `{function}` alone {share(min(total_ns / computing_ns, 1.0))}{launched}"
+    launched = _launched(facts, rows, instances[function], function, device=ratio >= _OF_ONE_OP)
+    return f"the kernel `{function}` alone {share(ratio)}{launched}"
 
 
 def _function(name: str) -> str:

@@ -281,3 +281,19 @@ def test_gradients_that_no_optimizer_takes_are_told(device: str | None, untraine
     words = what_computes(Facts(builder.trace()))
     assert said in words
     assert ("no optimizer updates" in words) is bool(said)
+
+
+@pytest.mark.parametrize("streams", [1, 2])
+def test_a_kernel_beside_itself_counts_once(streams: int) -> None:
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 10_000.0
+        builder.step(number, at, 10_000)
+        for stream in range(streams):
+            builder.launch(
+                at + stream, kernel_start=at + 10, kernel_dur=5_000, name=GEMM, op="aten::mm", stream=7 + stream
+            )
+        builder.launch(at + 20, kernel_start=at + 5_011, kernel_dur=4_900)
+    text = what_computes(Facts(builder.trace()))
+    assert "matrix products 51 %" in text
+    assert f"`{GEMM}` alone 51 %" in text
