@@ -69,8 +69,8 @@ def _slowly(facts: Facts) -> str:
     if per_s >= _WITHIN_A_MACHINE:
         return ""
     return (
-        f" Sums of 1 MiB and more come to {rate(per_s, 'B')}: devices of one machine reach several times that, so that most of it "
-        "is waiting where all ranks are on one; a network between machines may be as slow."
+        f" Sums of 1 MiB and more come to {rate(per_s, 'B')}: devices of one machine reach several times that on 16 lanes of PCIe, "
+        "so that most of it is waiting where all ranks are on such a one; fewer lanes, or a network, may be as slow."
     )
 
 
