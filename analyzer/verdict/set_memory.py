@@ -6,7 +6,7 @@ import numpy as np
 
 from analyzer.facts import Facts
 from analyzer.facts.host.ops import pick_row
-from analyzer.spans.arrays import Int64Array
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.open_spans import NONE
@@ -21,6 +21,11 @@ _NAME_LENGTH = 60
 _FILLS = "FillFunctor"
 
 
+def fills(facts: Facts) -> BoolArray:
+    """Which kernels set memory to a value, by their names."""
+    return matching(facts.kernels.named.frame["name"], lambda name: _FILLS in name)
+
+
 def set_memory(facts: Facts, computing: IntervalSet) -> str:
     """`setting memory to a value 21 %, most of it in `aten::zeros``; empty where it is little.
 
@@ -29,21 +34,21 @@ def set_memory(facts: Facts, computing: IntervalSet) -> str:
         computing: When the device computes, in the used steps.
     """
     found = facts.kernels.named
-    fills = matching(found.frame["name"], lambda name: _FILLS in name)
+    filling = fills(facts)
     main = facts.device.main
     work = facts.device.launched
     sets = is_any(work["kind"], "memset") & (work["device"].to_numpy() == (NONE if main is None else main.device))
     work = work[sets]
-    time = (IntervalSet.of_rows(work) | found.spans(fills)) & computing
+    time = (IntervalSet.of_rows(work) | found.spans(filling)) & computing
     ratio = time.total_ns / max(computing.total_ns, 1)
     if ratio < _WORTH_NAMING:
         return ""
     thread, called = (work[name].to_numpy(np.int64) for name in ("launch_thread", "launch_start_ns"))
     inside = computing.contains(work["start_ns"].to_numpy())
     asking = np.concatenate(
-        [facts.host.ops.enclosing(thread, called)[inside], found.frame["op"].to_numpy(np.int64)[fills]]
+        [facts.host.ops.enclosing(thread, called)[inside], found.frame["op"].to_numpy(np.int64)[filling]]
     )
-    dur = np.concatenate([work["dur_ns"].to_numpy(np.int64)[inside], found.frame["dur_ns"].to_numpy(np.int64)[fills]])
+    dur = np.concatenate([work["dur_ns"].to_numpy(np.int64)[inside], found.frame["dur_ns"].to_numpy(np.int64)[filling]])
     return f"setting memory to a value {share(ratio)}{_asked(facts, asking, dur)}"
 
 

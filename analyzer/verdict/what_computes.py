@@ -16,7 +16,7 @@ from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
 from analyzer.units import share
-from analyzer.verdict.set_memory import set_memory
+from analyzer.verdict.set_memory import fills, set_memory
 from analyzer.verdict.shares import WORTH_TELLING_APART
 from traces.patterns import Pattern
 
@@ -71,15 +71,18 @@ def what_computes(facts: Facts) -> str:
     if not computing:
         return ""
     found = facts.kernels.named
+    filling = set_memory(facts, computing)
+    # What is told by itself is no part of another kind.
+    others = ~fills(facts) if filling else np.ones(len(found.frame), dtype=bool)
     parts = [
-        ((found.spans(found.is_family(*families)) & computing).total_ns / computing.total_ns, words)
+        ((found.spans(found.is_family(*families) & others) & computing).total_ns / computing.total_ns, words)
         for words, families in _KINDS
     ]
     named = sorted((part for part in parts if part[0] >= _WORTH_NAMING), reverse=True)[:_MOST_KINDS]
     text = ", ".join(f"{words} {share(ratio)}" for ratio, words in named)
     alone = _last_resort(facts, computing.total_ns) or _alone(facts, computing)
     unnamed = _unnamed(facts, computing)
-    parts_said = (text, alone, set_memory(facts, computing), unnamed, _untrained(facts, computing))
+    parts_said = (text, alone, filling, unnamed, _untrained(facts, computing))
     said = "; ".join(part for part in parts_said if part)
     if len(found.frame) and found.is_family("other").all():
         # Of a device whose work has names of its own, being busy is all that is known.

@@ -47,3 +47,7 @@ def test_a_good_part_is_named_with_its_op(zeros: bool, op: str) -> None:
 @pytest.mark.parametrize("zeros", [True, False])
 def test_a_little_is_not(zeros: bool) -> None:
     assert "setting memory" not in said(world(1_000, zeros=zeros))
+
+
+def test_kernels_that_fill_are_no_pointwise_ones_beside_it() -> None:
+    assert "pointwise" not in said(world(6_000, zeros=False))
