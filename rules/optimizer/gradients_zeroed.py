@@ -108,11 +108,12 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, *, spanned: bool) ->
         if facts.device.main is None
         else f", for {duration(facts.steps.per_step(saving.claims.total_ns))} of which the GPU idles"
     )
+    filling = f", and {duration(facts.steps.per_step(saving.kernel_ns))} of the GPU's time" if saving.kernel_ns else ""
     line = line_of(facts, time)
     return Finding(
         why=(
             f"Zeroing the gradients takes {duration(facts.steps.per_step(time.total_ns))} of {facts.steps.each} on the host "
-            f"({share(ratio)}){idle}: {fills} a step that dropping them makes unnecessary."
+            f"({share(ratio)}){idle}{filling}: {fills} a step that dropping them makes unnecessary."
         ),
         saving=saving,
         fix=(

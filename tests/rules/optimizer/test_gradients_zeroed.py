@@ -6,6 +6,7 @@ import pytest
 
 from analyzer.finding import Confidence, Severity, State
 from building.builders import AUTOGRAD, TraceBuilder
+from building.clocked import Clocked
 from rules.optimizer.gradients_zeroed import RULE
 from rules.optimizer.per_parameter_updates import RULE as UPDATES
 from running.one_rule import judged, run
@@ -100,3 +101,21 @@ def cleared_between(*, launched: bool) -> TraceBuilder:
 def test_memory_cleared_for_a_kernel_behind_each_is_no_row_of_gradients() -> None:
     assert judged(RULE, cleared_between(launched=False)).finding.why.startswith("Zeroing the gradients")
     assert run(RULE, cleared_between(launched=True)).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("dur", [0.0, 50.0])
+def test_what_the_fills_take_of_the_device_is_told(dur: float) -> None:
+    built = Clocked()
+    for _ in built.steps(4):
+        begin = built.now
+        for _ in range(GRADIENTS):
+            if dur:
+                built.kernel_of(
+                    "aten::zero_/aten::fill_", "vectorized_elementwise_kernel<4, FillFunctor<float>>", dur, host=60
+                )
+            else:
+                built.host_op("aten::zero_", 60)
+        built.zero_grad(begin, built.now - begin)
+        built.kernel_of("aten::mm", "nvjet_tst_128x256_64x4_1x2_h_bz_coopA_NNT", 9_000)
+        built.read_value()
+    assert ("2.0 ms of the GPU's time" in judged(RULE, built).finding.why) is bool(dur)
