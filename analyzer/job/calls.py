@@ -19,9 +19,10 @@ from analyzer.facts import Facts
 from analyzer.facts.communication.sizes import first_tensor
 from analyzer.facts.device.launches import LaunchCalls, calls_of
 from analyzer.job.batches import Batches
-from analyzer.job.peers import other_of_two, own_rank, stated_peers
+from analyzer.job.peers import other_of_two, own_rank, places_are_ranks, stated_places
 from analyzer.job.queues import ready_ns
 from analyzer.job.sending import since_waiting, until_going_on
+from analyzer.job.threads import by_number
 from analyzer.ranks.names import PAIRWISE, kind_of
 from analyzer.ranks.summary import MOST_RANKS, GroupPart
 from analyzer.spans.arrays import Int64Array
@@ -37,6 +38,7 @@ class Calls(msgspec.Struct, frozen=True):
     """Rows by when they could begin; see `analyzer.ranks.summary.CollectiveColumns` for what the columns hold."""
 
     groups: tuple[GroupPart, ...]
+    stated_groups: tuple[GroupPart, ...]
     kinds: tuple[str, ...]
     start_ns: Int64Array
     dur_ns: Int64Array
@@ -46,6 +48,7 @@ class Calls(msgspec.Struct, frozen=True):
     kind: list[int]
     sequence: list[int | None]
     peer: list[int | None]
+    peer_place: list[int | None]
     sent_bytes: list[int | None]
     received_bytes: list[int | None]
     splits: dict[int, list[int]]
@@ -57,7 +60,7 @@ class _Row(msgspec.Struct):
     kind: str
     message: Message | None
     sent_bytes: int | None
-    peer: int | None = None
+    place: int | None = None
 
 
 def collective_calls(facts: Facts) -> Calls:
@@ -154,15 +157,15 @@ def _host_rows(facts: Facts) -> tuple[Int64Array, Int64Array, Int64Array, list[_
     hosts = _HostRanges(facts)
     names, sizes = texts(frame["name"]).tolist(), _sizes(frame)
     rows = []
-    for name, size, start, peer in zip(
-        names, sizes, frame["start_ns"].tolist(), stated_peers(facts, frame), strict=True
+    for name, size, start, place in zip(
+        names, sizes, frame["start_ns"].tolist(), stated_places(facts, frame), strict=True
     ):
         found = hosts.row(name, None, float(start))
-        rows.append(_Row(kind_of(name), found.message, size, peer))
+        rows.append(_Row(kind_of(name), found.message, size, place))
     until = frame["start_ns"].to_numpy() + until_going_on(facts.trace, frame)
     start = np.minimum(since_waiting(facts.trace, frame), until)
     order = np.argsort(start, kind="stable")
-    start, thread = start[order], frame["thread"].to_numpy()[order]
+    start, thread = start[order], by_number(facts.trace.threads)[frame["thread"].to_numpy()[order]]
     return start, until[order] - start, thread, [rows[place] for place in order.tolist()]
 
 
@@ -183,9 +186,11 @@ def _collected(
     }
     stated = [row.message for row in rows]
     places, rank = [groups.place(row) for row in rows], own_rank(facts)
+    ranks_said = places_are_ranks(facts)
     return Calls(
         group=places,
         groups=tuple(groups.found),
+        stated_groups=groups.stated if facts.device.main is None else (),
         kind=[kinds.setdefault(row.kind, len(kinds)) for row in rows],
         kinds=tuple(kinds),
         start_ns=start,
@@ -193,19 +198,23 @@ def _collected(
         ready_ns=ready,
         stream=stream,
         sequence=[None if message is None else message.sequence for message in stated],
-        peer=[_peer(row, groups.found[place], rank) for row, place in zip(rows, places, strict=True)],
+        peer=[
+            _peer(row, groups.found[place], rank, row.place if ranks_said else None)
+            for row, place in zip(rows, places, strict=True)
+        ],
+        peer_place=[None if ranks_said else row.place for row in rows],
         sent_bytes=[row.sent_bytes if row.message is None else row.message.sent_bytes for row in rows],
         received_bytes=[None if message is None else message.received_bytes for message in stated],
         splits=splits,
     )
 
 
-def _peer(row: _Row, group: GroupPart, rank: int | None) -> int | None:
+def _peer(row: _Row, group: GroupPart, rank: int | None, stated: int | None) -> int | None:
     if row.kind not in PAIRWISE:
         return None
     if row.message is not None:
         return row.message.target if row.kind == "send" else row.message.source
-    return other_of_two(row.kind, group, rank) if row.peer is None else row.peer
+    return other_of_two(row.kind, group, rank) if stated is None else stated
 
 
 class _Groups:
@@ -226,6 +235,11 @@ class _Groups:
         if place == len(self.found):
             self.found.append(group)
         return place
+
+    @property
+    def stated(self) -> tuple[GroupPart, ...]:
+        """What the trace says of all groups, in the order in which they were made, where it does not say which one a row is of."""
+        return tuple(self._known.values()) if GroupPart(name=None, size=None) in self._places else ()
 
     def _unnamed(self) -> GroupPart:
         # With one group alone there is no other that it could be, and of two ranks there is but one.

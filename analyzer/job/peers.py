@@ -39,8 +39,8 @@ def other_of_two(kind: str, group: GroupPart, rank: int | None) -> int | None:
     return next((one for one in group.ranks if one != rank), None)
 
 
-def stated_peers(facts: Facts, ranges: pd.DataFrame) -> list[int | None]:
-    """The rank that the call around each range names, where the program has one group; None where it does not say.
+def stated_places(facts: Facts, ranges: pd.DataFrame) -> list[int | None]:
+    """The place in its group that the call around each range names; None where it does not say.
 
     Args:
         facts: The measurements.
@@ -48,7 +48,7 @@ def stated_peers(facts: Facts, ranges: pd.DataFrame) -> list[int | None]:
     """
     calls = facts.trace.collectives
     calls = calls[matching(calls["name"], _CALL.match)]
-    if not len(calls) or _groups(facts) != 1:
+    if not len(calls):
         return [None] * len(ranges)
     columns = ("thread", "start_ns", "end_ns")
     around = OpenSpans(*(calls[name].to_numpy(np.int64) for name in columns))
@@ -59,6 +59,11 @@ def stated_peers(facts: Facts, ranges: pd.DataFrame) -> list[int | None]:
     return [
         said[call] if kinds[call] == kind_of(name) else None for call, name in zip(row.tolist(), names, strict=True)
     ]
+
+
+def places_are_ranks(facts: Facts) -> bool:
+    """Whether a place in a group is a rank: where the program has one group."""
+    return _groups(facts) == 1
 
 
 def _groups(facts: Facts) -> int | None:

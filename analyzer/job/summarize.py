@@ -67,6 +67,7 @@ def summarize(explained: Explained, facts: Facts) -> RankSummary:
             OtherLoopPart(number=one.number, dur_ns=one.dur_ns) for one in facts.time.unsteady.with_another_loop
         ),
         groups=calls.groups,
+        stated_groups=calls.stated_groups,
         kinds=calls.kinds,
         collectives=_columns(facts, calls),
         tail_ns=_tail(facts, calls),
@@ -137,6 +138,7 @@ def _columns(facts: Facts, calls: Calls) -> CollectiveColumns:
         kind=calls.kind,
         sequence=calls.sequence,
         peer=calls.peer,
+        peer_place=calls.peer_place if any(place is not None for place in calls.peer_place) else None,
         sent_bytes=calls.sent_bytes,
         received_bytes=calls.received_bytes,
         start_ns=start.tolist(),

@@ -12,6 +12,8 @@ import numpy as np
 
 from analyzer.ranks.alignment.borne_out import Judged, borne_out, judged
 from analyzer.ranks.alignment.clocks import Clocks
+from analyzer.ranks.alignment.groups_of_messages import with_groups_of_messages
+from analyzer.ranks.alignment.groups_of_threads import with_groups_of_threads
 from analyzer.ranks.alignment.matching import Matched, match
 from analyzer.ranks.alignment.roll import Roll, call_the_roll
 from analyzer.ranks.alignment.steps import counted_alike, same_steps
@@ -84,7 +86,7 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
         ranks: Ranks that are known and distinct.
     """
     aligned = counted_alike(ranks)
-    rows = table(same_steps(aligned))
+    rows = table(with_groups_of_messages(with_groups_of_threads(same_steps(aligned))))
     matched, clocks = borne_out(rows, match(rows))
     error_ns = clocks.error_ns or 0
     found = arrivals(rows, matched, clocks)

@@ -108,7 +108,7 @@ def _plain(roll: Roll, one: RankSummary) -> JobRank:
 
 
 def group_rows(table: Table) -> tuple[JobGroup, ...]:
-    """Every group with more than one member, by its number of collectives."""
+    """Every group by its number of collectives; not that of what nobody says the group of, where there is none such."""
     here = set(table.ranks)
     counts = (
         np.bincount(table.rows.group, minlength=len(table.groups)) if len(table.rows) else np.zeros(len(table.groups))
@@ -124,5 +124,6 @@ def group_rows(table: Table) -> tuple[JobGroup, ...]:
             collectives=int(counts[place]),
         )
         for place, group in enumerate(table.groups)
+        if counts[place] or group.name is not None or group.ranks
     ]
     return tuple(sorted(made, key=lambda one: (-one.collectives, one.ranks)))

@@ -71,6 +71,7 @@ class CollectiveColumns(Part, frozen=True, kw_only=True, gc=False):
         kind: Place in `RankSummary.kinds`.
         sequence: Number within the group as torch counts, None where it states none.
         peer: The other rank of a message between two, else None.
+        peer_place: Its place in a group that the message does not name, else None; None where no message says one.
         sent_bytes: What the rank puts in.
         received_bytes: What it gets out.
         start_ns: When the rank begins it.
@@ -78,7 +79,7 @@ class CollectiveColumns(Part, frozen=True, kw_only=True, gc=False):
         ready_ns: When it could begin: earlier than it does where it queues on its stream behind another; None where none queues.
         exposed_ns: How much of that nothing hides, and no collective before it is in still: each nanosecond counts once.
         computing_ns: How much of `dur_ns` the device computes meanwhile; None where that is unknown.
-        stream: The device's stream, or the row of the thread.
+        stream: The device's stream, or the place of the thread among all by their numbers, which grow as threads are started.
         own_ns: By cause, what lies between when the collective before (or the first step) could begin and when this one could.
         splits: By place in the lists: elements for each member of an all-to-all with uneven parts.
     """
@@ -88,6 +89,7 @@ class CollectiveColumns(Part, frozen=True, kw_only=True, gc=False):
     kind: list[Whole] = msgspec.field(default_factory=list)
     sequence: list[Moment | None] = msgspec.field(default_factory=list)
     peer: list[Moment | None] = msgspec.field(default_factory=list)
+    peer_place: list[Whole | None] | None = None
     sent_bytes: list[Whole | None] = msgspec.field(default_factory=list)
     received_bytes: list[Whole | None] = msgspec.field(default_factory=list)
     start_ns: list[Moment] = msgspec.field(default_factory=list)
@@ -163,6 +165,8 @@ class RankSummary(Part, frozen=True, kw_only=True, gc=False):
         steps: The used steps.
         other_loops: Steps that hold another loop, and are none of those.
         groups: Process groups.
+        stated_groups: Those that the trace says the rank is in, in the order in which they were made, where it has collectives of
+            which it does not say the group; else none.
         kinds: Names of kinds of collectives.
         collectives: All collectives of the used steps.
         tail_ns: By cause, what lies behind when the last collective could begin.
@@ -194,6 +198,7 @@ class RankSummary(Part, frozen=True, kw_only=True, gc=False):
     steps: tuple[StepPart, ...]
     other_loops: tuple[OtherLoopPart, ...] = ()
     groups: tuple[GroupPart, ...]
+    stated_groups: tuple[GroupPart, ...] = ()
     kinds: tuple[str, ...]
     collectives: CollectiveColumns
     tail_ns: dict[str, Whole]

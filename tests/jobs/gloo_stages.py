@@ -87,6 +87,12 @@ def served(workers: int, *, steps: int = 6) -> list[TraceBuilder]:
     return [one.builder for one in ranks]
 
 
+def of_rank(info: dict[str, Any], rank: int) -> dict[str, Any]:
+    """What `distributedInfo` says, with the groups alone that a rank is in."""
+    groups = [group for group in info.get("pg_config", ()) if rank in group["ranks"]]
+    return info | ({"pg_config": groups} if groups else {})
+
+
 def gpipe(
     work_ms: tuple[float, ...],
     microbatches: int,
@@ -97,6 +103,7 @@ def gpipe(
     python_ms: float = 0.0,
     early: bool = False,
     info: dict[str, Any] | None = None,
+    numbers: tuple[int, ...] = (),
 ) -> list[TraceBuilder]:
     """The traces of all ranks.
 
@@ -108,10 +115,14 @@ def gpipe(
         message_ms: How long a message is on its way.
         python_ms: What a stage does in Python in front of each micro-batch.
         early: Whether a message is asked for in front of the micro-batch before its own.
-        info: What `distributedInfo` says beside rank and number of ranks.
+        info: What `distributedInfo` says beside rank and number of ranks; `pg_config` of the groups that have the rank.
+        numbers: The rank of each stage, if it is not its place: messages go to places in a group of those ranks.
     """
     world = len(work_ms)
-    ranks = [_Rank(rank, world, shapes=shapes, message=message_ms * MS, info=info or {}) for rank in range(world)]
+    ranks = [
+        _Rank(rank, world, shapes=shapes, message=message_ms * MS, info=of_rank(info or {}, rank))
+        for rank in numbers or range(world)
+    ]
     for one in ranks:
         one.python = python_ms * MS
     for step in range(steps):

@@ -26,12 +26,13 @@ def why_unmatched(table: Table) -> str | None:
     if (pairwise & ~rows.paired).mean() > _MOST_RATIO:
         return (
             "No trace says which rank a message goes to or comes from. Gloo's do where shapes are recorded (record_shapes=True) "
-            "and the program has one process group; NCCL's do since torch 2.2."
+            "and the program has one process group, or what all ranks send fits one alone; NCCL's do since torch 2.2."
         )
     if (nobody & ~rows.numbered).mean() > _MOST_RATIO:
         return (
             "No trace says which process group a collective belongs to, and in one of all ranks these do not end together: the "
-            "program has several. Gloo's never say it; NCCL's do since torch 2.2."
+            "program has several. Gloo's never say it, and here its threads and the times of all ranks do not tell it; NCCL's do "
+            "since torch 2.2."
         )
     return None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from analyzer.ranks.summary import CollectiveColumns, GroupPart, RankSummary
@@ -21,11 +23,18 @@ def redact_summary(summary: RankSummary, project: Project) -> RankSummary:
     # What holds numbers by the thousand, under names of our own.
     told = msgspec.structs.replace(summary, steps=(), collectives=CollectiveColumns(), tail_ns={})
     shown = mapped(told, text, text)
-    groups = tuple(_unnamed(before, after) for before, after in zip(summary.groups, shown.groups, strict=True))
     return msgspec.structs.replace(
-        shown, groups=groups, steps=summary.steps, collectives=summary.collectives, tail_ns=summary.tail_ns
+        shown,
+        groups=_unnamed(summary.groups, shown.groups),
+        stated_groups=_unnamed(summary.stated_groups, shown.stated_groups),
+        steps=summary.steps,
+        collectives=summary.collectives,
+        tail_ns=summary.tail_ns,
     )
 
 
-def _unnamed(before: GroupPart, after: GroupPart) -> GroupPart:
-    return after if before.name == after.name else msgspec.structs.replace(after, name=None)
+def _unnamed(before: Sequence[GroupPart], after: Sequence[GroupPart]) -> tuple[GroupPart, ...]:
+    return tuple(
+        shown if told.name == shown.name else msgspec.structs.replace(shown, name=None)
+        for told, shown in zip(before, after, strict=True)
+    )

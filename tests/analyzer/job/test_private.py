@@ -16,6 +16,7 @@ from analyzer.ranks.summary import CollectiveColumns, StepPart
 from analyzer.report.redact import Project
 from analyzer.report.redact.summaries import redact_summary
 from building.builders import TraceBuilder
+from jobs.gloo_mesh import mesh
 from jobs.simulated import Job
 from traces.errors import UnreadableTraceError
 
@@ -69,6 +70,16 @@ def test_nothing_private_is_in_a_summary(planted: str, tmp_path: Path) -> None:
         assert _found(path) == []
         # What ranks are held against each other by is still there.
         assert len(decode(path.read_bytes(), "summary").collectives.start_ns) == 12
+
+
+def test_nothing_private_is_in_groups_that_a_trace_states_alone(tmp_path: Path) -> None:
+    rank = mesh()[0]
+    for group in rank.top["distributedInfo"]["pg_config"]:
+        group["pg_desc"] += f" {PLANTED['carol']}"
+    (path,) = _summaries([rank.write(tmp_path / "rank0.json")])
+    assert _found(path) == []
+    stated = decode(path.read_bytes(), "summary").stated_groups
+    assert [one.ranks for one in stated] == [(0, 1, 2, 3), (0, 2), (0, 1)]
 
 
 def test_all_is_kept_where_that_is_asked_for(tmp_path: Path) -> None:
