@@ -99,7 +99,9 @@ def _ops(facts: Facts) -> pd.DataFrame:
     dims = ops["input_dims"]
     shapes = _shapes(codes_of(dims).astype(np.int64), distinct_texts(dims), np.full(len(ops), np.nan))
     beside = _beside(facts.communication.collectives.running, start, end)
-    return _table(texts(ops["name"]), shapes, end - start, beside, _work(ops))
+    # Nor is what an op waits for others meanwhile, as FSDP's hooks do inside a node of the backward pass.
+    waited = facts.time.waterfall.owned("communication").overlap_with(start, end)
+    return _table(texts(ops["name"]), shapes, end - start - waited, beside, _work(ops))
 
 
 def _work(ops: pd.DataFrame) -> FloatArray:

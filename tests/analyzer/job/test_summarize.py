@@ -85,6 +85,22 @@ def test_an_op_that_waits_for_a_collective_is_no_work(tmp_path: Path) -> None:
     assert [row.name for row in found.kernels] == ["aten::mm"]
 
 
+def test_what_an_op_waits_for_others_is_no_work(tmp_path: Path) -> None:
+    builder = TraceBuilder(None, top={"distributedInfo": {"rank": 0, "world_size": 2}})
+    builder.step(0, 0, 1_000)
+    builder.op("aten::mm", 0, 200)
+    # FSDP2's hook scatters gradients inside a node of the backward pass, and waits there.
+    builder.op("autograd::engine::evaluate_function: RegisterPostBackwardFunctionBackward", 300, 600)
+    builder.op("RegisterPostBackwardFunctionBackward", 310, 580)
+    builder.op("aten::chunk_cat", 320, 60)
+    builder.event("gloo:all_reduce", "user_annotation", 400, 450, tid=77)
+    found = summary_of(builder.write(tmp_path / "rank_0.json"))
+    assert {row.name: row.dur_ns for row in found.kernels} == {
+        "aten::mm": 200_000,
+        "RegisterPostBackwardFunctionBackward": 130_000,
+    }
+
+
 @pytest.mark.parametrize(
     ("name", "rank"),
     [
