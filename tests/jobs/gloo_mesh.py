@@ -33,7 +33,7 @@ class _Mesh:
         self._calls: dict[tuple[int, str], int] = {}
         self.ranks = []
         for rank in range(WORLD):
-            groups = [one for one in GROUPS if rank in one["ranks"]]
+            groups = [dict(one) for one in GROUPS if rank in one["ranks"]]
             info = {"backend": "gloo", "rank": rank, "world_size": WORLD, "pg_count": len(GROUPS), "pg_config": groups}
             self.ranks.append(TraceBuilder(None, top={"distributedInfo": info, "host_name": hosts[rank]}))
 
