@@ -13,9 +13,11 @@ trace: ranges such as `gloo:all_reduce` on any thread of the process while no op
 backward pass whose hook waits does not, nor does `wait_tensor`, nor a `torch.autograd.Function` that began the collective. A
 message (`gloo:recv`) counts from when its thread has nothing else to do. A busy device is no proof of work: waiting inside a
 collective counts as busy everywhere else. The kind of a collective is what the range that launched it says, else what its
-kernel's name says. Fixes for embedding tables are given only where tables are looked up, those for gradients only where
-something is trained. There are separate fixes for the buffers that DDP sends before each forward pass, and for what a program
-with DDP sends besides gradients, by where it does so: in the update, after the backward pass, before the loss.
+kernel's name says. Where kernels state several process groups (NCCL since torch 2.2), the time is told by group. Where the words
+of most of them say what they are for (`tp`, `dp_shard`, `TENSOR_MODEL_PARALLEL_GROUP`), fixes are for those with most of it. Fixes
+for embedding tables are given only where tables are looked up, those for gradients only where something is trained. There are
+separate fixes for the buffers that DDP sends before each forward pass, and for what a program with DDP sends besides gradients, by
+where it does so: in the update, after the backward pass, before the loss.
 
 ## Example
 Slow:
@@ -69,7 +71,8 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Bar, Bars, Column, Confidence, Finding, Outcome, Saving, Table, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import duration, share
+from analyzer.spans.intervals import IntervalSet
+from analyzer.units import count, duration, share
 from rules.communication.advice import hide_more, move_less
 from rules.communication.ranks_read import (
     every_rank_is_here,
@@ -94,6 +97,13 @@ META = RuleMeta(
 )
 
 
+# Groups that a sentence names, and how much of what a program calls one.
+_SHOWN = 4
+_WORDS = 60
+# Less of the step in no stated group is not worth a word.
+_UNSTATED_RATIO = 0.01
+
+
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when exposed communication owns at least `min_ratio` of the used steps."""
     found = facts.communication.collectives
@@ -112,7 +122,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     who = "the GPU" if facts.device.main else "training"
     yield Finding(
         why=f"For {exposed} of {facts.steps.each} ({share(ratio)}) {who} is only inside collectives: compute hides "
-        f"{share(found.hidden_ratio)} of their time. {waiting_or_transferring(facts)}",
+        f"{share(found.hidden_ratio)} of their time. {_in_groups(facts)}{waiting_or_transferring(facts)}",
         saving=Saving(
             claims=found.exposed,
             basis="collectives with nothing beside them; waiting for a slower rank shrinks only when that rank gets faster",
@@ -124,6 +134,27 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         evidence=_evidence(facts),
         caveats=_caveats(facts),
     )
+
+
+def _in_groups(facts: Facts) -> str:
+    """Where collectives of several process groups are exposed: how much of it is in which, by what the program calls them."""
+    found = facts.communication.collectives
+    if len(found.groups) < 2:
+        return ""
+    parts = [
+        f"{duration(facts.steps.per_step(one.exposed.total_ns))} in `{one.words[:_WORDS]}`{_of_ranks(one.size)}"
+        for one in found.groups[:_SHOWN]
+    ]
+    if len(found.groups) > _SHOWN:
+        parts.append(f"{count(len(found.groups) - _SHOWN, 'more group')}")
+    unstated = found.exposed - IntervalSet.union(one.exposed for one in found.groups)
+    if facts.steps.ratio(unstated.total_ns) >= _UNSTATED_RATIO:
+        parts.append(f"{duration(facts.steps.per_step(unstated.total_ns))} in none that is stated")
+    return f"By process group: {', '.join(parts)}. "
+
+
+def _of_ranks(size: int | None) -> str:
+    return "" if size is None else f" ({count(size, 'rank')})"
 
 
 def _caveats(facts: Facts) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from analyzer.facts.communication.between_layers import FEW_BYTES, between_layers
 from analyzer.facts.communication.kernel_kinds import kind_of_kernel
+from analyzer.facts.communication.of_groups import OfGroup, between_layers_by_groups, of_groups
 from analyzer.facts.communication.reducing_library import reducing_library
 from analyzer.facts.communication.sizes import Sent, narrow, sent
 from analyzer.facts.device.section import DeviceFacts
@@ -73,11 +74,13 @@ class Collectives(msgspec.Struct, frozen=True):
             neither shows, as without stacks.
         sharded: Whether parameters are gathered and gradients scattered (FSDP, ZeRO).
         fsdp: Whether FSDP's own ranges are in the trace: else another library shards.
-        activations: Whether a good part of the exposed time is reductions between layers of the forward pass (tensor parallelism).
+        activations: Whether a good part of the exposed time is reductions between layers of the forward pass (tensor parallelism);
+            where the groups of most of it say what they are for, whether those of tensor parallelism have more than others.
         gathered_ns: Exposed time in gathering between those layers, where neither parameters are sharded nor DDP is used.
         narrow: Whether most of the bytes that are sent are of tensors of 16 bits an element, or fewer, already.
         wide_sums: Whether gathers send such tensors, and sums wider ones (FSDP's `reduce_dtype`).
         exposed_ns: Exposed time by kind of collective, the largest first: by the host's ranges, else by the kernels' names.
+        groups: The process groups that it is in, as far as kernels state them, the largest first.
     """
 
     running: IntervalSet
@@ -94,6 +97,7 @@ class Collectives(msgspec.Struct, frozen=True):
     narrow: bool
     wide_sums: bool
     exposed_ns: dict[str, int]
+    groups: tuple[OfGroup, ...] = ()
 
     @property
     def main_kind(self) -> str | None:
@@ -206,14 +210,17 @@ def collectives(
     for kind, spans in _unranged(device, steps, kernels, IntervalSet.of_rows(calls, launching)).items():
         by_kind[kind] = by_kind.get(kind, 0) + (exposed & spans).total_ns
     between = between_layers(trace, calls, gathers=not (sharded or data_parallel))
-    layered = (exposed & spans_of(between)).total_ns
-    gathers = between & np.array(["gather" in kind for kind in calls["kind"]], dtype=np.bool_)
     frame = kernels.named.frame
+    groups = of_groups(trace, frame, exposed) if device.main is not None else ()
+    of_data = IntervalSet.union(one.exposed for one in groups if one.kind == "dp")
+    layered = ((exposed & spans_of(between)) - of_data).total_ns
+    split = between_layers_by_groups(groups, exposed)
+    gathers = between & np.array(["gather" in kind for kind in calls["kind"]], dtype=np.bool_)
     named = frame["name"][frame["collective"].to_numpy() & (device.main is not None)]
     return Collectives(
         running=running,
         exposed=exposed,
-        activations=layered > 0 and layered >= _ACTIVATIONS_RATIO * exposed.total_ns,
+        activations=layered > 0 and layered >= _ACTIVATIONS_RATIO * exposed.total_ns if split is None else split,
         gathered_ns=(exposed & spans_of(gathers)).total_ns,
         narrow=narrow(sends, ranges),
         wide_sums=_wide_sums(calls, sends),
@@ -225,6 +232,7 @@ def collectives(
         library=reducing_library(trace),
         fsdp=fsdp,
         sharded=sharded,
+        groups=groups,
     )
 
 
