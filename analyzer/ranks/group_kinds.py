@@ -14,6 +14,8 @@ _KINDS: tuple[tuple[GroupKind, tuple[str, ...]], ...] = (
     ("ep", ("expert", "experts", "ep", "moe")),
     ("dp", ("data", "dp", "fsdp", "zero", "replicate", "shard")),
 )
+# And of groups whose ranks have a part of each sequence: what they pass on to a neighbour is no batch of a pipeline.
+_SEQUENCES = ("context", "cp", "sequence", "ring", "ulysses")
 
 
 def kind_of_group(group: GroupKey) -> GroupKind:
@@ -22,8 +24,17 @@ def kind_of_group(group: GroupKey) -> GroupKind:
     An all-to-all may be of experts, of sequence parallelism or of sharded embeddings, and a group named after two dimensions is of
     neither alone; that of the experts' data parallelism is one of data.
     """
-    words = re.split(r"[^a-z]+", (group.description or "").lower())
+    words = _words(group)
     found: list[GroupKind] = [kind for kind, known in _KINDS if any(word in known for word in words)]
     if len(found) == 1:
         return found[0]
     return "dp" if set(found) == {"ep", "dp"} else "other"
+
+
+def shares_sequences(group: GroupKey) -> bool:
+    """Whether a group is said to be of context parallelism alone: `DATA_PARALLEL_GROUP_WITH_CP` is one of data."""
+    return kind_of_group(group) == "other" and any(word in _SEQUENCES for word in _words(group))
+
+
+def _words(group: GroupKey) -> list[str]:
+    return re.split(r"[^a-z]+", (group.description or "").lower())

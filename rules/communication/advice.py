@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice
-from rules.communication import gradients, libraries, micro_batches, serving, sharded
+from rules.communication import gradients, libraries, micro_batches, rings, serving, sharded
 from rules.communication.buffers import of_buffers, other_exposed
 from rules.communication.kinds import MANY_CALLS, WORTH_ADVICE, in_turn, of_kind, of_own_calls
 from rules.purpose import by_purpose
@@ -61,6 +61,8 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
 def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
     if _exchanges(facts):
         return _exchange_less(facts)
+    if facts.communication.collectives.ring:
+        return (rings.SHORTER,)
     if facts.communication.collectives.stages:
         part = facts.communication.served_part
         more = micro_batches.of_pipeline(None if facts.job is None else facts.job.job.pipeline, _FEWER_GAPS)
@@ -97,6 +99,8 @@ def hide_more(facts: Facts) -> tuple[Advice, ...]:
 def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
     if _exchanges(facts):
         return _exchange_beside_compute(facts)
+    if facts.communication.collectives.ring:
+        return (rings.HEADS_INSTEAD,)
     if facts.communication.collectives.stages:
         return () if facts.communication.served_part == "server" else (micro_batches.INTERLEAVED,)
     if facts.communication.collectives.activations:

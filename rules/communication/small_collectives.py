@@ -100,13 +100,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield not_applicable("no collective in the used steps")
         return
     found = facts.communication.collectives
-    if facts.model.may_train and not (found.activations or found.stages):
+    if facts.model.may_train and not (found.activations or found.messages):
         yield cannot_tell(
             "no backward pass was recorded: of a program that trains these collectives could be sent together, of one that only "
             "runs its model each needs the one before"
         )
         return
-    if found.activations or found.stages or facts.model.infers:
+    if found.activations or found.messages or facts.model.infers:
         yield not_applicable(
             "activations are exchanged, each collective needs the one before: none can wait to be sent with others"
         )

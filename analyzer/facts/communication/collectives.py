@@ -11,9 +11,9 @@ import pandas as pd
 
 from analyzer.facts.communication.between_layers import FEW_BYTES, between_layers
 from analyzer.facts.communication.kernel_kinds import kind_of_kernel
-from analyzer.facts.communication.of_groups import OfGroup, between_layers_by_groups, of_groups
+from analyzer.facts.communication.of_groups import OfGroup, between_layers_by_groups, mostly_of_sequences, of_groups
 from analyzer.facts.communication.reducing_library import reducing_library
-from analyzer.facts.communication.sizes import Sent, narrow, sent
+from analyzer.facts.communication.sizes import narrow, sent, wide_sums
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.section import KernelFacts
@@ -145,10 +145,19 @@ class Collectives(msgspec.Struct, frozen=True):
         return Sizes(len(sizes), float(np.median(known)) if self.sizes_known and len(known) else None)
 
     @property
+    def messages(self) -> bool:
+        """Whether most of the exposed time is in messages between two ranks."""
+        return 2 * sum(ns for kind, ns in self.exposed_ns.items() if _PAIR.match(kind)) > sum(self.exposed_ns.values())
+
+    @property
     def stages(self) -> bool:
-        """Whether most of the exposed time is waiting for a neighbour to send, as stages of a pipeline do."""
-        pairs = sum(ns for kind, ns in self.exposed_ns.items() if _PAIR.match(kind))
-        return 2 * pairs > sum(self.exposed_ns.values())
+        """Whether it is waiting for a neighbour to send, as stages of a pipeline do."""
+        return self.messages and not self.ring
+
+    @property
+    def ring(self) -> bool:
+        """Whether it is messages of groups that share sequences, by their words: ring attention."""
+        return self.messages and mostly_of_sequences(self.groups)
 
     @property
     def replicas_of_shards(self) -> bool:
@@ -211,19 +220,19 @@ def collectives(
         by_kind[kind] = by_kind.get(kind, 0) + (exposed & spans).total_ns
     between = between_layers(trace, calls, gathers=not (sharded or data_parallel))
     frame = kernels.named.frame
-    groups = of_groups(trace, frame, exposed) if device.main is not None else ()
-    of_data = IntervalSet.union(one.exposed for one in groups if one.kind == "dp")
-    layered = ((exposed & spans_of(between)) - of_data).total_ns
+    groups = () if device.main is None else of_groups(trace, frame, exposed)
+    layered = (exposed & spans_of(between)) - IntervalSet.union(one.exposed for one in groups if one.kind == "dp")
+    between_ratio = layered.total_ns / max(exposed.total_ns, 1)
     split = between_layers_by_groups(groups, exposed)
     gathers = between & np.array(["gather" in kind for kind in calls["kind"]], dtype=np.bool_)
     named = frame["name"][frame["collective"].to_numpy() & (device.main is not None)]
     return Collectives(
         running=running,
         exposed=exposed,
-        activations=layered > 0 and layered >= _ACTIVATIONS_RATIO * exposed.total_ns if split is None else split,
+        activations=bool(layered) and between_ratio >= _ACTIVATIONS_RATIO if split is None else split,
         gathered_ns=(exposed & spans_of(gathers)).total_ns,
         narrow=narrow(sends, ranges),
-        wide_sums=_wide_sums(calls, sends),
+        wide_sums=wide_sums(calls["kind"], sends),
         exposed_ns={kind: ns for kind, ns in sorted(by_kind.items(), key=lambda item: -item[1]) if ns},
         calls=calls,
         kernels=len(named),
@@ -279,15 +288,6 @@ def _kinds(names: pd.Series[Any]) -> npt.NDArray[np.object_]:
 def _kind_of_words(kind: str) -> str:
     """A kind however its library writes it: `allreduce_`, `all_reduce`."""
     return kind.replace("_", "").removesuffix("base")
-
-
-def _wide_sums(calls: pd.DataFrame, sends: Sent) -> bool:
-    """Whether gathers are narrow and sums are not: gloo scatters sums as all-reduces."""
-    gathers, sums = (
-        np.array([part in kind for kind in calls["kind"]], dtype=np.bool_) for part in ("gather", "reduce")
-    )
-    known = sums & ~np.isnan(sends.size_bytes)
-    return sends.narrow(gathers) and bool(known.any()) and not sends.narrow(sums)
 
 
 def _has_range(trace: Trace, wanted: Pattern[str]) -> bool:

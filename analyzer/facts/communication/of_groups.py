@@ -8,7 +8,7 @@ import pandas as pd
 
 from analyzer.ranks.alignment.table import GroupKey
 from analyzer.ranks.document import GroupKind
-from analyzer.ranks.group_kinds import kind_of_group
+from analyzer.ranks.group_kinds import kind_of_group, shares_sequences
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
 from traces.messages import Message, parse_message
@@ -22,12 +22,14 @@ class OfGroup(msgspec.Struct, frozen=True):
         words: What the program says that the group is for, else its name.
         size: How many ranks are in it; None where that is not stated.
         kind: What it is for by these words.
+        of_sequences: Whether they say that its ranks share sequences.
         exposed: When nothing else runs beside them.
     """
 
     words: str
     size: int | None
     kind: GroupKind
+    of_sequences: bool
     exposed: IntervalSet
 
 
@@ -52,6 +54,7 @@ def of_groups(trace: Trace, frame: pd.DataFrame, exposed: IntervalSet) -> tuple[
             words=key.description or str(key.name),
             size=key.size,
             kind=kind_of_group(key),
+            of_sequences=shares_sequences(key),
             exposed=IntervalSet.of_rows(frame, number == one) & exposed,
         )
         for key, one in place.items()
@@ -86,3 +89,9 @@ def between_layers_by_groups(groups: tuple[OfGroup, ...], exposed: IntervalSet) 
     if 2 * sum(kinds.values()) < exposed.total_ns or not kinds:
         return None
     return max(kinds, key=lambda kind: kinds[kind]) == "tp"
+
+
+def mostly_of_sequences(groups: tuple[OfGroup, ...]) -> bool:
+    """Whether most of the exposed time is in groups that share sequences."""
+    shared = sum(one.exposed.total_ns for one in groups if one.of_sequences)
+    return 2 * shared > sum(one.exposed.total_ns for one in groups)

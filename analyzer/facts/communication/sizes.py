@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import lru_cache
 
 import msgspec
@@ -112,3 +113,16 @@ def first_tensor(dims: str, types: str) -> FirstTensor | None:
         size = math.prod(shape) * width
         return FirstTensor(size, width) if min(shape, default=0) >= 0 and size <= _MOST_BYTES else None
     return None
+
+
+def wide_sums(kinds: Iterable[str], sends: Sent) -> bool:
+    """Whether gathers are narrow and sums are not: gloo scatters sums as all-reduces.
+
+    Args:
+        kinds: What each collective does.
+        sends: What each sends.
+    """
+    each = list(kinds)
+    gathers, sums = (np.array([part in kind for kind in each], dtype=np.bool_) for part in ("gather", "reduce"))
+    known = sums & ~np.isnan(sends.size_bytes)
+    return sends.narrow(gathers) and bool(known.any()) and not sends.narrow(sums)

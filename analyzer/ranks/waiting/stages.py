@@ -11,7 +11,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from analyzer.ranks.alignment.table import Table
-from analyzer.ranks.group_kinds import kind_of_group
+from analyzer.ranks.group_kinds import kind_of_group, shares_sequences
 from analyzer.ranks.summary import RankSummary
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 
@@ -76,7 +76,7 @@ def programs(table: Table, pipe: Pipeline | None) -> Int64Array:
         return pipe.stage
     pairs = _messages(table)
     many = len(table.summaries)
-    if not pairs.any() or _in_a_ring(table, pairs):
+    if not pairs.any() or _in_a_ring(table, pairs) or _of_sequences(table, pairs):
         return np.zeros(many, dtype=np.int64)
     return _joined(table)
 
@@ -104,7 +104,9 @@ def pipeline(table: Table) -> Pipeline | None:
     """The stages; None where no rank sends to another along a chain, or to some that are not here."""
     rows = table.rows
     pairs = _messages(table)
-    if not pairs.any() or not np.isin(rows.peer[pairs], table.ranks).all() or _in_a_ring(table, pairs):
+    if not pairs.any() or not np.isin(rows.peer[pairs], table.ranks).all():
+        return None
+    if _in_a_ring(table, pairs) or _of_sequences(table, pairs):
         return None
     stated = _stated(table, pairs)
     stage = _stages(table, pairs, stated=stated)
@@ -138,6 +140,11 @@ def _stated(table: Table, pairs: BoolArray) -> bool:
         for group in np.unique(table.rows.group[pairs]).tolist()
     ]
     return all(any(word in _PIPELINE_WORDS for word in one) for one in words)
+
+
+def _of_sequences(table: Table, pairs: BoolArray) -> bool:
+    """Whether all groups with messages are said to share sequences: of two ranks a ring looks like two stages."""
+    return all(shares_sequences(table.groups[group]) for group in np.unique(table.rows.group[pairs]).tolist())
 
 
 def _in_a_ring(table: Table, pairs: BoolArray) -> bool:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from building.builders import TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 from rules.communication.exposed import RULE
 from running.one_rule import judged
 
 KERNELS = {
     "all_gather": "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
     "reduce_scatter": "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+    "send": "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
     "all_reduce": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
 }
 OF_LAYERS = "Split layers over fewer ranks"
@@ -20,8 +21,8 @@ OF_LAYERS = "Split layers over fewer ranks"
 Call = tuple[str, float, str | None, str | None]
 
 
-def world(calls: Sequence[Call]) -> TraceBuilder:
-    """Three steps of ten layers with these collectives behind each, and an update; no range tells a backward pass."""
+def world(calls: Sequence[Call], *, backward: bool = False) -> TraceBuilder:
+    """Three steps of ten layers with these collectives behind each, and an update; ranges tell no backward pass, or a short one."""
     builder = TraceBuilder(top={"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 4}})
     at = 0.0
     for step in range(3):
@@ -40,14 +41,18 @@ def world(calls: Sequence[Call]) -> TraceBuilder:
                         {"Process Group Description": purpose} if purpose is not None else {}
                     )
                 at += dur
+        if backward:
+            builder.op("autograd::engine::evaluate_function: AddmmBackward0", at, 600, thread=AUTOGRAD)
+            builder.launch(at + 10, kernel_start=at + 20, kernel_dur=570, op="aten::mm", thread=AUTOGRAD)
+            at += 610
         builder.optimizer(at, 300)
         at += 310
         builder.step(step, begun, at - begun)
     return builder
 
 
-def told(calls: Sequence[Call]) -> tuple[str, str]:
-    found = judged(RULE, world(calls)).finding
+def told(calls: Sequence[Call], *, backward: bool = False) -> tuple[str, str]:
+    found = judged(RULE, world(calls, backward=backward)).finding
     return found.why, " ".join(advice.code for advice in found.fix)
 
 
@@ -91,3 +96,18 @@ def test_the_time_is_told_by_group_and_what_states_none_as_that() -> None:
 
 def test_one_group_is_not_told_apart() -> None:
     assert "process group" not in told(of("mesh_tp"))[0]
+
+
+@pytest.mark.parametrize(
+    ("purpose", "ring"),
+    [
+        ("CONTEXT_PARALLEL_GROUP", True),
+        ("mesh_cp", True),
+        ("PIPELINE_MODEL_PARALLEL_GROUP", False),
+        ("default_pg", False),
+        (None, False),
+    ],
+)
+def test_messages_of_a_ring_are_no_stages(purpose: str | None, ring: bool) -> None:
+    _, fix = told([("send", 600.0, "5", purpose), ("all_reduce", 100.0, "3", "mesh_dp")], backward=True)
+    assert ("Share each sequence among fewer ranks" in fix, "Schedule1F1B" in fix) == (ring, not ring)
