@@ -29,7 +29,7 @@ class Grounds(msgspec.Struct, frozen=True):
         judged: How much of the time in collectives can be held against other ranks.
         error_ns: How far the clocks agree.
         faithful: Whether the job, played again as recorded, takes as long as it did.
-        uncompared_ns: Exposed time in transfers that there are no equal ones for, a step.
+        uncompared_ns: Exposed time in transfers that there are fewer than two equal ones for, a step.
         lacked_ratio: What ranks had no core for of their steps, where somebody is late by no more than that; else 0.
         unlike: That of two equal groups one is much slower, in words; else empty.
         starved: Which ranks had no core for how much of their steps, in words; else empty.
@@ -154,7 +154,7 @@ def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
         return _nothing(
             "nobody",
             f"No rank or stage holds the others up for 5 % of a step or more. {duration(grounds.uncompared_ns)} of each {step} "
-            "step move data in groups that have no equal ones: whether their links are slow is not said.",
+            "step move data in groups with no two equal ones beside them: whether their links are slow is not said.",
         )
     else:
         return _nothing("nobody", "No rank, link or stage holds the others up for 5 % of a step or more.")

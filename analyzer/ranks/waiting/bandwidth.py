@@ -66,7 +66,7 @@ class Links(msgspec.Struct, frozen=True):
         ideal_ns: The same with all slow ones as fast.
         unlike: Those that differ from equal ones as much as slow ones do, where as many are slow as are not; None without any.
         alike_ns: Transfers with those as fast as their like, shape (instances,).
-        uncompared_ns: Exposed time in transfers that there are no equal ones for, nanoseconds a step, a mean over the ranks.
+        uncompared_ns: Exposed time in transfers with fewer than two equal ones, nanoseconds a step, a mean over the ranks.
     """
 
     every: tuple[Link, ...]
@@ -163,7 +163,7 @@ def _sped_up(
 
 
 def _uncompared(table: Table, matched: Matched, found: Arrivals, frame: pd.DataFrame, compared: pd.DataFrame) -> float:
-    """Exposed time in transfers without equal ones, nanoseconds a step, a mean over the ranks."""
+    """Exposed time in transfers with fewer than two equal ones, nanoseconds a step, a mean over the ranks."""
     keys = pd.MultiIndex.from_frame(frame[_PLACE])
     known = np.asarray(keys.isin(pd.MultiIndex.from_frame(compared[_PLACE])), dtype=bool)
     lone = np.zeros(len(matched), dtype=bool)
