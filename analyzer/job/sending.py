@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.host.among_ranks import begins_to_wait
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.grouping import rows_by
 from analyzer.spans.labels import matching
@@ -62,14 +63,11 @@ def since_waiting(trace: Trace, ranges: pd.DataFrame) -> Int64Array:
     ends = _by_thread(*works[["thread", "end_ns"]].to_numpy(np.int64).T)
     thread, end = (ranges[name].to_numpy(np.int64) for name in ("thread", "end_ns"))
     order = receives[np.argsort(start[receives], kind="stable")]
-    for one in order.tolist():
-        mine = ends.get(int(thread[one]), _NONE)
-        before = int(np.searchsorted(mine, end[one], side="right"))
-        if before:
-            start[one] = max(start[one], int(mine[before - 1]))
-    for mine in rows_by(thread[order]).values():
+    for number, mine in rows_by(thread[order]).items():
+        rows = order[mine]
+        since = begins_to_wait(start[rows], end[rows], ends.get(number, _NONE))
         # Messages are told apart by their order: none overtakes one that was asked for before it.
-        start[order[mine]] = np.minimum.accumulate(start[order[mine]][::-1])[::-1]
+        start[rows] = np.minimum.accumulate(since[::-1])[::-1]
     return start
 
 

@@ -51,12 +51,23 @@ def among_ranks(trace: Trace, host: HostActivity, ops: OpTree, thread: int | Non
     return (running | _waited_for(ranges[messages], working)) - working
 
 
+def begins_to_wait(start_ns: Int64Array, end_ns: Int64Array, worked_until_ns: Int64Array) -> Int64Array:
+    """When a thread begins to wait for each of its messages: once it has done what it did beside; shape (messages,).
+
+    Args:
+        start_ns: When each was asked for.
+        end_ns: When each was through, or known to be.
+        worked_until_ns: Ends of what the thread works on, in order.
+    """
+    before = np.searchsorted(worked_until_ns, end_ns, side="right")
+    since: Int64Array = np.maximum(start_ns, np.append(np.iinfo(np.int64).min, worked_until_ns)[before])
+    return since
+
+
 def _waited_for(messages: pd.DataFrame, working: IntervalSet) -> IntervalSet:
     """When a thread may wait for its messages: a wait ends their range, and none of its ops works between the two."""
     start, end = (messages[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
-    before = np.searchsorted(working.end_ns, end, side="right")
-    worked = np.append(np.iinfo(np.int64).min, working.end_ns)[before]
-    since = np.maximum(start, worked)
+    since = begins_to_wait(start, end, working.end_ns)
     return IntervalSet.of(zip(since.tolist(), end.tolist(), strict=True))
 
 
