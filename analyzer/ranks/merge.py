@@ -110,7 +110,8 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
         if turned_ns <= lacked * replay.as_recorded_ns:
             turned_ns, alike = 0, () if turned_ns else alike
         # Between two passes a stage of a server waits for the last one's answer: that is no work of its own.
-        evened = () if pipe is not None and pipe.one_way else balanced(replay, rows, pipe)
+        named = [one.rank for one in late.late]
+        evened = () if pipe is not None and pipe.one_way else balanced(replay, rows, pipe, peers, named)
         linked = slow_links(rows, moved, replay)
         unlike_ns = replay.as_recorded_ns - replay.step_ns(replay.own_ns, moved.alike_ns)
         paced = slow_stage(rows, pipe, evened, replay)

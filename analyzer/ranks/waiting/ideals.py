@@ -34,10 +34,25 @@ def all_alike(replay: Replay, peers: Peers) -> tuple[WhatIf, ...]:
     return (alike, shared)
 
 
-def balanced(replay: Replay, rows: Table, pipe: Pipeline | None) -> tuple[WhatIf, ...]:
-    """The stage that sets the pace, and the last one, working as long as the stages do in the mean; the others do the rest."""
+def balanced(
+    replay: Replay, rows: Table, pipe: Pipeline | None, peers: Peers, late: Sequence[int]
+) -> tuple[WhatIf, ...]:
+    """The stage that sets the pace, and the last one, working as long as the stages do in the mean; the others do the rest.
+
+    Args:
+        replay: The job, to be played again.
+        rows: The rows.
+        pipe: The stages.
+        peers: Each rank beside its peers.
+        late: Ranks that are late by themselves: what they do beyond their peers no balance takes away, and they are played without.
+    """
     if pipe is None:
         return ()
+    places = np.flatnonzero(np.isin(rows.ranks, late))
+    own_ns = np.where(np.isin(rows.rows.member, places), peers.ideal_ns, replay.own_ns)
+    tail_ns = rows.tail_ns.astype(np.float64)
+    tail_ns[places] = peers.ideal_tail_ns[places]
+    without_ns = replay.step_ns(own_ns, replay.transfer_ns, tail_ns)
     last = len(pipe.work_ns) - 1
     made = []
     for stage in dict.fromkeys((pipe.slowest, last)):
@@ -46,8 +61,9 @@ def balanced(replay: Replay, rows: Table, pipe: Pipeline | None) -> tuple[WhatIf
             work = pipe.work_ns + (pipe.work_ns[stage] - mean) / last
             work[stage] = mean
             ratio = work / np.maximum(pipe.work_ns, 1.0)
-            own = replay.own_ns * ratio[pipe.stage[rows.rows.member]]
-            made.append(_played(replay, f"pipeline stage {stage} balanced", "stage", own))
+            own = own_ns * ratio[pipe.stage[rows.rows.member]]
+            saved = without_ns - replay.step_ns(own, replay.transfer_ns, tail_ns)
+            made.append(what_if_saved(f"pipeline stage {stage} balanced", "stage", replay.as_recorded_ns, saved))
     return tuple(made)
 
 

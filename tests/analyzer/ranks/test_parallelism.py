@@ -214,3 +214,13 @@ def test_what_was_issued_before_the_used_steps_is_no_part_of_a_batch_in_them(tmp
     builder = batch(TraceBuilder(), 0, "send", "send", "send")
     builder.step(0, 100, 1_000)
     assert kinds(batch(builder, 200, "recv"), tmp_path) == [("recv", 7, 40)]
+
+
+@pytest.mark.parametrize("late", [{"python": {2: 20 * MS}}, {"device": {2: 1.5}}], ids=["host", "device"])
+def test_balance_takes_nothing_away_of_what_makes_one_rank_of_a_stage_late(late: dict[str, Any]) -> None:
+    def saved(**wrong: Any) -> float:
+        job = told("titan", pp=2, dp=2, stage={1: 1.45}, **wrong)
+        assert not wrong or [rank for rank, _ in blamed(job)] == [2]
+        return next(one.saved_ns_per_step for one in job.what_if if one.ideal == "pipeline stage 1 balanced")
+
+    assert saved(**late) == pytest.approx(saved(), rel=0.1)
