@@ -58,7 +58,9 @@ def test_what_no_optimizer_updates_is_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("loss", "both"), [(_without_recording, False), (_of_both, True), (_of_inputs, False)], ids=str
+    ("loss", "both"),
+    [(_without_recording, False), (_of_both, True), (_of_inputs, False)],
+    ids=["no gradient asked for", "updated as well", "a gradient of inputs"],
 )
 def test_nothing_is_untrained(loss: Loss, both: bool) -> None:
     found = told(loss, both=both)
