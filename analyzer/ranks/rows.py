@@ -120,7 +120,7 @@ def group_rows(table: Table) -> tuple[JobGroup, ...]:
             ranks=group.ranks,
             size=group.size,
             present=len(here & set(group.ranks)) if group.ranks else len(here),
-            kind=kind_of_group(group),
+            kind=kind_of_group(group.description),
             collectives=int(counts[place]),
         )
         for place, group in enumerate(table.groups)

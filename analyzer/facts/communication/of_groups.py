@@ -6,13 +6,20 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analyzer.ranks.alignment.table import GroupKey
 from analyzer.ranks.document import GroupKind
 from analyzer.ranks.group_kinds import kind_of_group, shares_sequences
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
 from traces.messages import Message, parse_message
 from traces.trace import Trace
+
+
+class _Stated(msgspec.Struct, frozen=True):
+    """A process group as messages name it."""
+
+    name: str | None
+    size: int | None
+    description: str | None
 
 
 class OfGroup(msgspec.Struct, frozen=True):
@@ -53,8 +60,8 @@ def of_groups(trace: Trace, frame: pd.DataFrame, exposed: IntervalSet) -> tuple[
         OfGroup(
             words=key.description or str(key.name),
             size=key.size,
-            kind=kind_of_group(key),
-            of_sequences=shares_sequences(key),
+            kind=kind_of_group(key.description),
+            of_sequences=shares_sequences(key.description),
             exposed=IntervalSet.of_rows(frame, number == one) & exposed,
         )
         for key, one in place.items()
@@ -62,9 +69,9 @@ def of_groups(trace: Trace, frame: pd.DataFrame, exposed: IntervalSet) -> tuple[
     return tuple(sorted((one for one in found if one.exposed), key=lambda one: -one.exposed.total_ns))
 
 
-def _key(message: Message, names: dict[str, str]) -> GroupKey:
+def _key(message: Message, names: dict[str, str]) -> _Stated:
     size = message.size or len(message.ranks) or None
-    return GroupKey(message.group, (), size, message.description or names.get(str(message.group)))
+    return _Stated(message.group, size, message.description or names.get(str(message.group)))
 
 
 def _descriptions(trace: Trace) -> dict[str, str]:

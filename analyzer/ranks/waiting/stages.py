@@ -85,7 +85,9 @@ def _joined(table: Table) -> Int64Array:
     """A number that ranks share which stated groups of tensor or data parallelism join, shape (ranks,)."""
     rows, many = table.rows, len(table.summaries)
     # Without its members two groups of one name may be one or two.
-    stated = np.array([bool(one.ranks) and kind_of_group(one) in ("tp", "dp") for one in table.groups], dtype=bool)
+    stated = np.array(
+        [bool(one.ranks) and kind_of_group(one.description) in ("tp", "dp") for one in table.groups], dtype=bool
+    )
     joins = stated[rows.group] & table.symmetric[rows.kind]
     size = many + len(table.groups)
     member, group = rows.member[joins], many + rows.group[joins]
@@ -144,7 +146,9 @@ def _stated(table: Table, pairs: BoolArray) -> bool:
 
 def _of_sequences(table: Table, pairs: BoolArray) -> bool:
     """Whether all groups with messages are said to share sequences: of two ranks a ring looks like two stages."""
-    return all(shares_sequences(table.groups[group]) for group in np.unique(table.rows.group[pairs]).tolist())
+    return all(
+        shares_sequences(table.groups[group].description) for group in np.unique(table.rows.group[pairs]).tolist()
+    )
 
 
 def _in_a_ring(table: Table, pairs: BoolArray) -> bool:

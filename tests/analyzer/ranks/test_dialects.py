@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from analyzer.job.called import distinct_names, job_name
-from analyzer.ranks.alignment.table import GroupKey
 from analyzer.ranks.document import Job as MergedJob
 from analyzer.ranks.group_kinds import kind_of_group
 from analyzer.ranks.merge import merge
@@ -199,7 +198,7 @@ def test_stages_of_which_some_are_not_here_are_not_numbered() -> None:
     ],
 )
 def test_a_group_is_called_what_the_program_calls_it(description: str | None, kind: str) -> None:
-    assert kind_of_group(GroupKey("1", (0, 1), 2, description)) == kind
+    assert kind_of_group(description) == kind
 
 
 @pytest.mark.parametrize(

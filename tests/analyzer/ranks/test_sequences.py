@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from analyzer.job.one import summary_of
-from analyzer.ranks.alignment.table import GroupKey
 from analyzer.ranks.document import Job
 from analyzer.ranks.group_kinds import shares_sequences
 from analyzer.ranks.merge import merge
@@ -44,4 +43,4 @@ def test_without_these_words_it_may_be_either(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_groups_of_sequences_are_known_by_their_words(words: str | None, shares: bool) -> None:
-    assert shares_sequences(GroupKey("5", (0, 1), 2, words)) is shares
+    assert shares_sequences(words) is shares
