@@ -10,10 +10,10 @@ from rules.kernels import (
     layout_transposes,
     memory_bound,
     recomputed_activations,
+    slow_pointwise,
     slower_later,
     slowing_device,
     small_grid,
-    strided_pointwise,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -28,5 +28,5 @@ RULES: tuple[Rule, ...] = (
     memory_bound.RULE,
     few_resident_blocks.RULE,
     algorithm_search.RULE,
-    strided_pointwise.RULE,
+    slow_pointwise.RULE,
 )

@@ -17,7 +17,6 @@ from analyzer.facts import Facts
 from analyzer.rule import Rule
 from building.builders import TraceBuilder
 from jobs.among import among
-from programs.hardware import POINTWISE
 from rules import RULES
 
 HERE = Path(__file__).parents[1]
@@ -97,7 +96,7 @@ SCENARIOS: dict[str, Scenario] = {
     "KE009": Scenario(quiet={"dur": 60}),
     "KE010": Scenario(quiet={"factor": "WARPS"}),
     "KE011": Scenario(quiet={"searched": [0]}),
-    "KE012": Scenario(quiet={"name": POINTWISE}),
+    "KE012": Scenario(quiet={"dur": 30}),
     "ME001": Scenario({"marked": False, "call": 30_000}, {"marked": False, "call": 30_000, "only": frozenset({0, 1})}),
     "ME002": Scenario({"allocated": [60 * GB, 80 * GB, 70 * GB]}, {"allocated": [10 * GB] * 3}),
     "ME003": Scenario(

@@ -1,4 +1,4 @@
-"""Pointwise operators whose kernels work out where each element lies, against what the memory could do."""
+"""Large pointwise operators against what the memory could do, and whether their kernels work out where each element lies."""
 
 from __future__ import annotations
 
@@ -12,27 +12,30 @@ from analyzer.hardware.operators import Operator, operators
 from analyzer.hardware.roofline import place
 from traces.patterns import Pattern
 
+_POINTWISE = Pattern(r"elementwise_kernel(?:_manual_unroll)?<")
 # torch launches `vectorized_` and `unrolled_elementwise_kernel` where all tensors lie in memory in one order without gaps, and this
 # one where they do not (aten/src/ATen/native/cuda/CUDALoops.cuh: `gpu_kernel_impl_nocast`, `launch_legacy_kernel`).
 _STEPPING = Pattern(r"(?<!\w)elementwise_kernel(?:_manual_unroll)?<")
-# What lays a tensor out anew has to step through one of the two.
-_LAYS_OUT = frozenset({"aten::copy_"})
+# What lays a tensor out anew has to step through one of the two; what only writes is told by itself.
+_OTHER = frozenset({"aten::copy_", "aten::fill_", "aten::zero_"})
 # A kernel that is over sooner is starting and ending for the most part, and its data may lie in a cache.
 _BRIEF_NS = 10_000
 
 
-class Strided(msgspec.Struct, frozen=True):
+class Pointwise(msgspec.Struct, frozen=True):
     """A pointwise operator against the memory's peak.
 
     Args:
         number: Its place in `operators(facts).rows`.
         operator: The operator.
         least_ns: The least time of all its calls at the memory's peak.
+        steps: Whether all its kernels step through memory, rather than run along it.
     """
 
     number: int
     operator: Operator
     least_ns: float
+    steps: bool
 
     @property
     def ratio(self) -> float:
@@ -40,8 +43,8 @@ class Strided(msgspec.Struct, frozen=True):
         return self.least_ns / max(self.operator.device_ns, 1)
 
 
-def strided(facts: Facts) -> tuple[Strided, ...]:
-    """Operators with a least time whose kernels all step, of tensors of one shape, the longest first.
+def pointwise(facts: Facts) -> tuple[Pointwise, ...]:
+    """Operators with a least time whose kernels are all pointwise, of tensors of one shape, the longest first.
 
     Tensors that are stretched to the others' shape (a bias) are stepped through as well, whatever their order in memory is.
     """
@@ -49,22 +52,26 @@ def strided(facts: Facts) -> tuple[Strided, ...]:
         return ()
     found = operators(facts)
     mine = found.of_kernel
-    known = mine >= 0
-    steps = np.bincount(mine[known & facts.kernels.named.like(_STEPPING)], minlength=len(found.rows))
-    kernels = np.bincount(mine[known], minlength=len(found.rows))
+    known, many = mine >= 0, len(found.rows)
+    kernels = np.bincount(mine[known], minlength=many)
+    fitting = np.bincount(mine[known & facts.kernels.named.like(_POINTWISE)], minlength=many)
+    stepping = np.bincount(mine[known & facts.kernels.named.like(_STEPPING)], minlength=many)
     limits = device_peaks(facts)[1]
     rows = []
-    for number in np.flatnonzero((steps > 0) & (steps == kernels)).tolist():
+    # Of an operator that has kernels of both kinds nobody knows which are slow.
+    for number in np.flatnonzero(
+        (fitting > 0) & (fitting == kernels) & ((stepping == 0) | (stepping == kernels))
+    ).tolist():
         one = found.rows[number]
         at = place(one, limits)
         if (
             at.side == "memory"
             and at.least_ns is not None
             and at.least_ns >= _BRIEF_NS * one.calls
-            and one.op not in _LAYS_OUT
+            and one.op not in _OTHER
             and _one_shape(one)
         ):
-            rows.append(Strided(number, one, at.least_ns))
+            rows.append(Pointwise(number, one, at.least_ns, bool(stepping[number])))
     return tuple(rows)
 
 
