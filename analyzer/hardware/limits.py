@@ -19,6 +19,11 @@ def device_peaks(facts: Facts) -> tuple[doc.Peaks, Limits | None]:
     return facts.once("hardware.peaks", lambda: _device_peaks(facts))
 
 
+def by_kernel_names(facts: Facts) -> bool:
+    """Whether nothing says which device it is, so that its peaks are those of what its kernels were built for."""
+    return device_peaks(facts)[0].source == "kernel-names"
+
+
 def _device_peaks(facts: Facts) -> tuple[doc.Peaks, Limits | None]:
     device = _device(facts)
     name, row, measured = str(device.get("name", "")), peak_of(device), calibration(facts.trace.meta)

@@ -9,7 +9,7 @@ from analyzer.facts import Facts
 from analyzer.hardware.call import UnknownWorkError, decode_call
 from analyzer.hardware.limits import device_peaks
 from analyzer.hardware.operators import Operator, operators
-from analyzer.hardware.roofline import place
+from analyzer.hardware.roofline import BRIEF_NS, place
 from traces.patterns import Pattern
 
 _POINTWISE = Pattern(r"elementwise_kernel(?:_manual_unroll)?<")
@@ -18,8 +18,6 @@ _POINTWISE = Pattern(r"elementwise_kernel(?:_manual_unroll)?<")
 _STEPPING = Pattern(r"(?<!\w)elementwise_kernel(?:_manual_unroll)?<")
 # What lays a tensor out anew has to step through one of the two; what only writes is told by itself.
 _OTHER = frozenset({"aten::copy_", "aten::fill_", "aten::zero_"})
-# A kernel that is over sooner is starting and ending for the most part, and its data may lie in a cache.
-_BRIEF_NS = 10_000
 
 
 class Pointwise(msgspec.Struct, frozen=True):
@@ -67,7 +65,8 @@ def pointwise(facts: Facts) -> tuple[Pointwise, ...]:
         if (
             at.side == "memory"
             and at.least_ns is not None
-            and at.least_ns >= _BRIEF_NS * one.calls
+            # Of less the data may lie in a cache, too.
+            and at.least_ns >= BRIEF_NS * one.calls
             and one.op not in _OTHER
             and _one_shape(one)
         ):

@@ -10,6 +10,8 @@ from analyzer.hardware.call import Work
 from analyzer.hardware.datasheet import Limits
 from analyzer.hardware.operators import Operator
 
+# What a kernel takes to start and end: of a shorter one that is most of its time.
+BRIEF_NS = 10_000
 _FORMATS = {"Half": "fp16", "BFloat16": "bf16", "double": "fp64"}
 
 

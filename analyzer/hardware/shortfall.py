@@ -11,7 +11,7 @@ from analyzer.hardware.call import Call, Shape, UnknownWorkError, Work, decode_c
 from analyzer.hardware.datasheet import Limits
 from analyzer.hardware.limits import device_peaks, multiprocessors_of
 from analyzer.hardware.operators import Operator, operators
-from analyzer.hardware.roofline import Place, first_type, place
+from analyzer.hardware.roofline import BRIEF_NS, Place, first_type, place
 from analyzer.hardware.work import PRODUCTS
 from analyzer.units import count
 
@@ -28,8 +28,6 @@ _FULL_RATIO = 0.8
 # Flash attention is built for head dimensions in steps of 32 (flash_attn, `round_multiple(head_size, 32)`).
 _HEAD = 32
 _PADDED_RATIO = 1.15
-# What a kernel takes to start and end alone.
-_BRIEF_NS = 10_000
 _NAIVE = (
     "MIOpen computes it naively, its last resort: no other kernel of its fits the sizes, number format and layout",
 )
@@ -123,7 +121,7 @@ def reasons(operator: Operator, multiprocessors: int | None) -> tuple[str, ...]:
         found = _of_shapes(operator, call, multiprocessors)
     except UnknownWorkError:
         return ()
-    if multiprocessors is not None and operator.device_ns < _BRIEF_NS * operator.calls:
+    if multiprocessors is not None and operator.device_ns < BRIEF_NS * operator.calls:
         found.append("a call is over in less than 10 us: starting and ending is most of it")
     return tuple(found)
 

@@ -42,6 +42,11 @@ class GroupPart(Part, frozen=True, kw_only=True, gc=False):
     ranks: tuple[Whole, ...] = ()
     size: Whole | None = None
 
+    @property
+    def told_by(self) -> tuple[str | None, tuple[int, ...]]:
+        """Its name and its members in order, by which it is the same in the summaries of other ranks."""
+        return self.name, tuple(sorted(self.ranks))
+
 
 class StepPart(Part, frozen=True, kw_only=True, gc=False):
     """A used step: its extent and what each cause owns of it."""

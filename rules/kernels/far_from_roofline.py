@@ -77,10 +77,10 @@ from analyzer.finding import (
     cannot_tell,
     clear,
 )
-from analyzer.hardware.limits import device_peaks
+from analyzer.hardware.limits import by_kernel_names
 from analyzer.hardware.operators import operators
 from analyzer.hardware.shortfall import Shortfall, shortfalls
-from analyzer.page.words.shapes import shapes
+from analyzer.page.words.shapes import operator
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.evidence import PADDED_RATIO, kernel_saving, steps_with
@@ -131,7 +131,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     told = sum(one.above_ns for one in far if one.reasons)
     worst = max(far, key=lambda one: one.above_ns)
-    named = _is_named(facts)
+    named = not by_kernel_names(facts)
     why = worst.reasons[0] if worst.reasons else "its shapes do not tell why"
     saving = _saving(facts, far, above)
     yield Finding(
@@ -184,11 +184,6 @@ def _unstated(facts: Facts, saving: Saving) -> str:
     )
 
 
-def _is_named(facts: Facts) -> bool:
-    """Whether whose peaks these are is more than what kernels were built for."""
-    return device_peaks(facts)[0].source != "kernel-names"
-
-
 def _steps(facts: Facts, far: Sequence[Shortfall]) -> int:
     if facts.device.main is None:
         return facts.steps.count
@@ -205,17 +200,12 @@ def _table(facts: Facts, far: Sequence[Shortfall]) -> Table:
         columns,
         tuple(
             (
-                _named(one), one.ratio, facts.steps.per_step(one.above_ns),
+                operator(one.operator.op, one.operator.input_dims), one.ratio, facts.steps.per_step(one.above_ns),
                 "; ".join(one.reasons) or "not told by its shapes",
             )
             for one in shown
         ),
     )  # fmt: skip
-
-
-def _named(one: Shortfall) -> str:
-    """The op and its shapes, as people write them: `mm 4096x64, 64x9`."""
-    return f"{one.operator.op.removeprefix('aten::')} {shapes(one.operator.input_dims)}"
 
 
 def _fix(facts: Facts, far: Sequence[Shortfall]) -> tuple[Advice, ...]:

@@ -70,10 +70,10 @@ from analyzer.finding import (
     clear,
     not_applicable,
 )
-from analyzer.hardware.limits import device_peaks
+from analyzer.hardware.limits import by_kernel_names
 from analyzer.hardware.operators import operators
 from analyzer.hardware.pointwise import Pointwise, pointwise
-from analyzer.page.words.shapes import shapes
+from analyzer.page.words.shapes import operator
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.changes import compiled
@@ -107,7 +107,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if not known:
         yield not_applicable("no large pointwise op of tensors of one shape, or no peak of the memory is known")
         return
-    if device_peaks(facts)[0].source == "kernel-names":
+    if by_kernel_names(facts):
         yield cannot_tell("the trace does not state the device, nor how fast its memory is")
         return
     far = [one for one in known if one.ratio < limits["max_peak_ratio"]]
@@ -189,7 +189,7 @@ def _table(facts: Facts, some: Sequence[Pointwise]) -> Table:
         (Column("operator", "text"), Column("of the memory's peak", "ratio"), Column("time a step", "ns")),
         tuple(
             (
-                f"{one.operator.op.removeprefix('aten::')} {shapes(one.operator.input_dims)}",
+                operator(one.operator.op, one.operator.input_dims),
                 one.ratio,
                 facts.steps.per_step(one.operator.device_ns),
             )

@@ -62,7 +62,7 @@ from analyzer.facts import Facts
 from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.kernels.pieces import Pieces
 from analyzer.finding import Advice, Confidence, Figure, Finding, Outcome, cannot_tell, clear, not_applicable
-from analyzer.hardware.limits import device_peaks
+from analyzer.hardware.limits import by_kernel_names
 from analyzer.page.words.kernel_names import short
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.arrays import BoolArray
@@ -155,12 +155,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     splits = found.time_ns(found.like(_SPLITS_THE_CACHE) & rows) > _MOST * found.time_ns(rows)
     adds_up = found.time_ns(adding) > _MOST * found.time_ns(rows)
     pieces = facts.kernels.pieces(rows)
-    unnamed = device_peaks(facts)[0].source == "kernel-names"
+    unnamed = by_kernel_names(facts)
     yield Finding(
         why=f"For {share(ratio)} of the GPU's busy time all kernels that run have, together, blocks for less than {share(most)} of "
         f"its multiprocessors; {share(empty_ns / max(underused.total_ns, 1))} of the GPU has nothing to do meanwhile."
-        f"{_mostly(found, rows)}"
-        + ("" if pieces is None else f" Each call of `{pieces.op}` launches {pieces.each:,} of them."),
+        f"{_mostly(found, rows)}{_of_one_call(pieces)}",
         saving=kernel_saving(
             facts,
             empty_ns,
@@ -203,6 +202,11 @@ _IN_TURN = Advice(
     "a time fill the device, or another implementation that splits what one block does.",
     "What is done to each sample alone can run beside the kernels of the model, on a stream of its own.",
 )
+
+
+def _of_one_call(pieces: Pieces | None) -> str:
+    """How many of them one call of an op launches, as a sentence; empty where it is none that computes piece by piece."""
+    return "" if pieces is None else f" Each call of `{pieces.op}` launches {pieces.each:,} of them."
 
 
 def _in_one(pieces: Pieces) -> Advice:

@@ -112,11 +112,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield Finding(
             why=f"{_calls(one, named(line))}: {what(facts, one.loop)}.",
             saving=_saving(facts, one),
-            fix=_SCAN
-            if one.loop.scans and one.cell is None
-            else _of_layer(one.cell)
-            if one.of_layer
-            else _fix(one.cell),
+            fix=_fix(one),
             verify="Record again: one call instead of the repeated sequence; the same weights must give the same output.",
             steps_seen=one.loop.steps_seen,
             confidence=Confidence.LOW if one.cell is None else Confidence.MEDIUM if one.of_layer else Confidence.HIGH,
@@ -210,8 +206,8 @@ _SCAN = (
 )
 
 
-def _of_layer(cell: Cell | None) -> tuple[Advice, ...]:
-    layer, _, _ = _LAYERS[cell or "LSTM"]
+def _of_layer(cell: Cell) -> tuple[Advice, ...]:
+    layer, _, _ = _LAYERS[cell]
     return (
         Advice(
             "diff",
@@ -225,7 +221,15 @@ def _of_layer(cell: Cell | None) -> tuple[Advice, ...]:
     )
 
 
-def _fix(cell: Cell | None) -> tuple[Advice, ...]:
+def _fix(one: Recurrence) -> tuple[Advice, ...]:
+    if one.loop.scans and one.cell is None:
+        return _SCAN
+    if one.of_layer and one.cell is not None:
+        return _of_layer(one.cell)
+    return _of_cell(one.cell)
+
+
+def _of_cell(cell: Cell | None) -> tuple[Advice, ...]:
     if cell is None:
         return (
             Advice(

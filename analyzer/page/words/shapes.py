@@ -25,6 +25,11 @@ def shapes(text: str, limit: int = _MOST_COLUMNS) -> str:
     return safe.name(", ".join(one for one in map(_one, found) if one), limit)
 
 
+def operator(op: str, dims: str) -> str:
+    """An op and its inputs' shapes, as people write them: `mm 4096x64, 64x9`."""
+    return f"{op.removeprefix('aten::')} {shapes(dims)}"
+
+
 def _one(value: object) -> str:
     if not isinstance(value, list) or not value:
         return ""

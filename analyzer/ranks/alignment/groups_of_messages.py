@@ -102,7 +102,7 @@ class _Answered:
             return None
         place = choice.ranks.index(its)
         many = Counter(what for what, at in zip(mine.what, mine.places, strict=True) if at == place)
-        return ((choice.name, tuple(sorted(choice.ranks))), tuple(sorted(many.items()))) if many else None
+        return (choice.told_by, tuple(sorted(many.items()))) if many else None
 
     def agree(self, one: int, mine: Any, other: int, its: Any) -> bool:
         """Whether what goes to one of them comes from the other."""

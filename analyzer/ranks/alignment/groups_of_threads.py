@@ -149,9 +149,9 @@ class _Alike:
 
     def agree(self, one: int, mine: Any, other: int, its: Any) -> bool:
         """Whether all groups that both are in can be made up of these threads."""
-        groups = {_key(self._ranks[other].groups[group]): threads for group, threads in its}
+        groups = {self._ranks[other].groups[group].told_by: threads for group, threads in its}
         return all(
-            self._one_group(one, threads, other, groups.get(_key(self._ranks[one].groups[group]), ()))
+            self._one_group(one, threads, other, groups.get(self._ranks[one].groups[group].told_by, ()))
             for group, threads in mine
         )
 
@@ -169,10 +169,6 @@ class _Alike:
         begun = np.maximum(one.start_ns[mine], other.start_ns[its])
         left = np.minimum(one.end_ns[mine], other.end_ns[its])
         return not (one.together[mine] & (begun > left)).any()
-
-
-def _key(group: GroupPart) -> tuple[str | None, tuple[int, ...]]:
-    return group.name, tuple(sorted(group.ranks))
 
 
 def _told(ranks: Sequence[_Rank]) -> list[list[GroupPart]] | None:
@@ -224,10 +220,10 @@ def _apart(
     one: _Rank, choice: _Choice, group: int, ranks: Sequence[_Rank], told: Sequence[_Choice]
 ) -> dict[int, tuple[float, float]]:
     """By rank, how far from this one each other member of a group comes to its collectives and leaves them, in the median."""
-    key, mine = _key(one.groups[group]), one.of(choice, group)
+    key, mine = one.groups[group].told_by, one.of(choice, group)
     found = {}
     for other, its in zip(ranks, told, strict=True):
-        place = next((at for at, part in enumerate(other.groups) if _key(part) == key), None)
+        place = next((at for at, part in enumerate(other.groups) if part.told_by == key), None)
         if other.rank != one.rank and place is not None:
             theirs = other.of(its, place)
             begun = np.median(np.abs(one.start_ns[mine] - other.start_ns[theirs]))

@@ -70,7 +70,7 @@ def _numbered(one: RankSummary) -> Iterator[tuple[_Key, int]]:
         if sequence is None or peer is not None or not part.ranks or (step, group) in seen:
             continue
         seen.add((step, group))
-        yield (part.name, tuple(sorted(part.ranks)), one.kinds[kind], sequence), one.steps[step].number
+        yield (*part.told_by, one.kinds[kind], sequence), one.steps[step].number
 
 
 def _only(one: RankSummary, numbers: set[int]) -> RankSummary:

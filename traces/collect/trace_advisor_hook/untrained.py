@@ -54,12 +54,12 @@ class Untrained:
         trained = {id(one) for optimizer in alive for group in optimizer.param_groups for one in group["params"]}
         if not self.leaves or size > 1 or trained.isdisjoint(self.leaves):
             return None
-        untrained = [size for one, (size, parameter) in self.leaves.items() if parameter and one not in trained]
+        untrained = [numbers for one, (numbers, parameter) in self.leaves.items() if parameter and one not in trained]
         return {
             "tensors": len(untrained),
             "numbers": sum(untrained),
             "of_tensors": len(self.leaves),
-            "of_numbers": sum(size for size, _ in self.leaves.values()),
+            "of_numbers": sum(numbers for numbers, _ in self.leaves.values()),
         }
 
 
