@@ -18,7 +18,7 @@ from analyzer.compare.public import known_only
 from analyzer.compare.snapshot import Snapshot, mean_of
 from analyzer.page.words.of_steps import Noun, label
 
-COMPARISON_VERSION = "1.1"
+COMPARISON_VERSION = "1.2"
 # Rows shown of kernels and ops.
 _CHANGED_ROWS = 10
 
@@ -66,6 +66,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         rules: What became of each finding, the largest first.
         kernels: Those that changed most.
         ops: The same on the host.
+        operators: The same of the device, by the operator that asks for its work; empty where one side does not say.
         job: Both jobs; None where the sides are no jobs of ranks.
         noun: What the steps of both sides are; a step where the sides do not agree.
     """
@@ -80,6 +81,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[RuleChange, ...]
     kernels: tuple[NameChange, ...]
     ops: tuple[NameChange, ...]
+    operators: tuple[NameChange, ...] = ()
     job: JobChange | None = None
     noun: Noun = "step"
 
@@ -116,6 +118,7 @@ def compare(before: Sequence[Snapshot], after: Sequence[Snapshot], job: JobChang
         rules=rule_changes(before, after, change, faster_ns=sides[0].mean_ns - sides[1].mean_ns),
         kernels=_changed([run.kernels_ns for run in before], [run.kernels_ns for run in after]),
         ops=_changed([run.ops_ns for run in before], [run.ops_ns for run in after]),
+        operators=_changed_operators(before, after),
         job=job,
         noun=noun,
     )
@@ -154,6 +157,12 @@ def _waterfall(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> tuple[C
         for cause in get_args(Cause)
         if first.get(cause) or second.get(cause)
     )
+
+
+def _changed_operators(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> tuple[NameChange, ...]:
+    """None where a run does not say: what was saved before this was taken down, a summary, a recording without a device's ops."""
+    sides = [[run.operators_ns for run in side if run.operators_ns is not None] for side in (before, after)]
+    return _changed(*sides) if len(sides[0]) == len(before) and len(sides[1]) == len(after) else ()
 
 
 def _changed(before: list[dict[str, float]], after: list[dict[str, float]]) -> tuple[NameChange, ...]:

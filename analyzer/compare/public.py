@@ -31,10 +31,13 @@ def known_only(run: Snapshot) -> Snapshot:
         return run
     kernels, kernels_left = _known(run.kernels_ns, is_known_kernel)
     ops, ops_left = _known(run.ops_ns, is_known_op)
+    # The names left out are those of ops: they are counted there.
+    operators = None if run.operators_ns is None else _known(run.operators_ns, is_known_op)[0]
     return replace(
         run,
         kernels_ns=kernels,
         ops_ns=ops,
+        operators_ns=operators,
         conditions=_known_conditions(run.conditions),
         left_out=LeftOut(kernels=kernels_left, ops=ops_left),
     )

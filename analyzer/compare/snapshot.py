@@ -10,19 +10,17 @@ import pandas as pd
 
 from analyzer.analysis import Analysis
 from analyzer.analysis.base import FigureName
+from analyzer.compare.by_name import kernel_times, op_self_times, operator_times
 from analyzer.compare.surroundings import Surroundings, surroundings
 from analyzer.facts import Facts
 from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.facts.recording.collected import collected
 from analyzer.page.words.of_steps import Noun
 from analyzer.spans.labels import matching
-from analyzer.spans.nesting import nest
 from traces.patterns import Pattern
 from traces.trace import Trace
 
-SNAPSHOT_VERSION = "1.3"
-# Rows kept of kernels and ops: what changed most is among what takes most.
-_TOP_ROWS = 200
+SNAPSHOT_VERSION = "1.4"
 
 
 class FindingState(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +96,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         quiet: Codes of the rules that looked and found nothing, or whose question does not arise (any more).
         kernels_ns: Device nanoseconds a step by kernel name, the longest first.
         ops_ns: Host self nanoseconds a step by op name, the longest first.
+        operators_ns: Device nanoseconds a step by the operator that asks for them, likewise; None where nothing says.
         left_out: Names that were left out; None where none were looked for.
         surroundings: What else went on.
         noun: What the steps are; None where nobody took it down.
@@ -114,6 +113,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     quiet: tuple[str, ...]
     kernels_ns: dict[str, float]
     ops_ns: dict[str, float]
+    operators_ns: dict[str, float] | None = None
     left_out: LeftOut | None = None
     surroundings: Surroundings = Surroundings()
     noun: Noun | None = None
@@ -147,8 +147,9 @@ def snapshot(analysis: Analysis, facts: Facts) -> Snapshot:
             for item in analysis.findings
         ),
         quiet=tuple(check.rule for check in analysis.checks if check.state in ("clear", "not_applicable")),
-        kernels_ns=_kernel_times(facts),
-        ops_ns=_op_self_times(facts),
+        kernels_ns=kernel_times(facts),
+        ops_ns=op_self_times(facts),
+        operators_ns=operator_times(facts),
         surroundings=surroundings(facts),
         noun=facts.steps.noun,
     )
@@ -255,30 +256,6 @@ def _layers(trace: Trace) -> tuple[str, ...] | None:
             # A linear layer holds its weight transposed, the product below it does not.
             found.add("x".join(map(str, sorted(weight) if len(weight) == 2 else weight)))
     return tuple(sorted(found)[:_MOST_LAYERS]) or None
-
-
-def _kernel_times(facts: Facts) -> dict[str, float]:
-    kernels = facts.trace.kernels
-    inside = facts.steps.window.contains(kernels["start_ns"].to_numpy())
-    return _totals(kernels["name"].astype("str").to_numpy()[inside], kernels["dur_ns"].to_numpy()[inside], facts)
-
-
-def _op_self_times(facts: Facts) -> dict[str, float]:
-    """Time inside an op and outside the ops and runtime calls below it."""
-    ops = facts.trace.ops
-    tree = nest(ops["thread"].to_numpy(), ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy())
-    duration = ops["dur_ns"].to_numpy().astype(np.float64)
-    below = np.zeros(len(ops))
-    inner = ~tree.is_root
-    np.add.at(below, tree.parent[inner], duration[inner])
-    inside = facts.steps.host_window.contains(ops["start_ns"].to_numpy())
-    return _totals(ops["name"].astype("str").to_numpy()[inside], np.maximum(duration - below, 0)[inside], facts)
-
-
-def _totals(names: object, duration: object, facts: Facts) -> dict[str, float]:
-    per_name = pd.DataFrame({"name": names, "ns": duration}).groupby("name", sort=True)["ns"].sum()
-    longest = per_name.sort_values(ascending=False, kind="stable").head(_TOP_ROWS)
-    return {str(name): facts.steps.per_step(float(ns)) for name, ns in longest.items()}
 
 
 def mean_of(parts: list[Mapping[str, float]]) -> dict[str, float]:

@@ -25,11 +25,11 @@ def pair() -> Comparison:
     """A loader fixed, a copy that is new, two steps apart by a third."""
     before = snapshot(
         10_000_000, waterfall_ns={"compute": 6e6, "input": 4e6}, findings=(finding("DL001", 4_000_000),),
-        kernels_ns={"gemm": 5e6}, ops_ns={"aten::mm": 1e6},
+        kernels_ns={"gemm": 5e6}, ops_ns={"aten::mm": 1e6}, operators_ns={"AddmmBackward0": 4e6},
     )  # fmt: skip
     after = snapshot(
         7_000_000, waterfall_ns={"compute": 6.2e6, "copy": 0.8e6}, findings=(finding("XF001", 500_000),),
-        kernels_ns={"gemm": 5.2e6}, ops_ns={"aten::mm": 1.1e6},
+        kernels_ns={"gemm": 5.2e6}, ops_ns={"aten::mm": 1.1e6}, operators_ns={"AddmmBackward0": 4.2e6},
     )  # fmt: skip
     return compare([before], [after])
 
@@ -44,7 +44,15 @@ def hostile(names: tuple[str, ...] = HOSTILE) -> Comparison:
             msgspec.structs.replace(finding("XX001", step_ns // 3), rule=name, title=name) for name in names
         )
         runs = [
-            snapshot(step_ns, name=name, findings=findings, conditions=conditions, kernels_ns=times, ops_ns=times)
+            snapshot(
+                step_ns,
+                name=name,
+                findings=findings,
+                conditions=conditions,
+                kernels_ns=times,
+                ops_ns=times,
+                operators_ns=times,
+            )
             for name in names
         ]
         sides.append(runs)

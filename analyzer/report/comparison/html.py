@@ -98,6 +98,6 @@ def _differences(comparison: Comparison) -> Sheet | None:
 
 
 def _section(comparison: Comparison, title: str, heads: tuple[str, ...], body: list[tuple[str, ...]]) -> Sheet:
-    words = {"cause", "kernel", "op", "state", "rule", "came true", "job"}
+    words = {"cause", "operator", "kernel", "op", "state", "rule", "came true", "job"}
     below = rows.of_new_ones(comparison) if heads[0] == "state" else ""
     return Sheet(title, tuple(Head(head, head not in words) for head in heads), body, below)

@@ -14,7 +14,7 @@ from analyzer.report.markdown.evidence_tables import table
 # By it a program finds its own report again.
 MARKER = "<!-- advisor-comparison schema={} -->"
 # By a table's first heading, the column with names; they stand in code spans.
-_CODE_COLUMNS = {"cause": 0, "state": 1, "kernel": 0, "op": 0, "job": 0}
+_CODE_COLUMNS = {"cause": 0, "state": 1, "operator": 0, "kernel": 0, "op": 0, "job": 0}
 _MOST_ROWS = 60
 
 
@@ -45,7 +45,7 @@ def _blocks(comparison: Comparison, gate: GateResult | None) -> Iterator[str]:
         yield table(("differs", "before", "after", "effect"), "llll", conditions)
     for title, heads, body in rows.tables(comparison):
         drawn = _table(heads, body)
-        folded = heads[0] in ("kernel", "op")
+        folded = heads[0] in ("operator", "kernel", "op")
         yield f"<details><summary>{title}</summary>\n\n{drawn}\n\n</details>" if folded else f"**{title}**\n\n{drawn}"
         below = rows.of_new_ones(comparison) if heads[0] == "state" else ""
         if below:

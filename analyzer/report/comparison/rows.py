@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from analyzer.analysis.changes import RuleState
-from analyzer.compare.comparison import CauseChange, Comparison, Side
+from analyzer.compare.comparison import CauseChange, Comparison, NameChange, Side
 from analyzer.compare.gate import GateResult
 from analyzer.compare.jobs import JobChange, JobSide, LateChange
 from analyzer.page import changes as words
@@ -100,12 +102,16 @@ def of_new_ones(comparison: Comparison) -> str:
     return words.of_shorter_steps(comparison.before.mean_ns, comparison.after.mean_ns, states)
 
 
-def names(comparison: Comparison, what: str) -> list[tuple[str, str, str, str]]:
-    """Name, before, after, difference of the kernels or ops that changed most."""
-    rows = comparison.kernels if what == "kernels" else comparison.ops
+def names(rows: Sequence[NameChange], said: Callable[[str], str] = str) -> list[tuple[str, str, str, str]]:
+    """Name, before, after, difference of the kernels or ops that changed most.
+
+    Args:
+        rows: Those that changed most.
+        said: How a name is written.
+    """
     return [
         (
-            safe.name(short(row.name) if what == "kernels" else row.name, _NAME_COLUMNS),
+            safe.name(said(row.name), _NAME_COLUMNS),
             duration(row.before_ns) if row.before_ns else "-",
             duration(row.after_ns) if row.after_ns else "-",
             signed(row.after_ns - row.before_ns),
@@ -178,6 +184,7 @@ def _speed(bytes_per_s: float) -> str:
 TABLES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Where each step goes", ("cause", "before", "after", "difference")),
     ("Findings", ("state", "rule", "promised before", "promised after", "came true")),
+    ("Operators that changed most (time on the device)", ("operator", "before", "after", "difference")),
     ("Kernels that changed most", ("kernel", "before", "after", "difference")),
     ("Ops that changed most (host self time)", ("op", "before", "after", "difference")),
 )
@@ -188,8 +195,9 @@ def tables(comparison: Comparison) -> list[tuple[str, tuple[str, ...], list[tupl
     bodies: list[list[tuple[str, ...]]] = [
         list(causes(comparison)),
         list(rules(comparison)),
-        list(names(comparison, "kernels")),
-        list(names(comparison, "ops")),
+        list(names(comparison.operators)),
+        list(names(comparison.kernels, short)),
+        list(names(comparison.ops)),
     ]
     noun = comparison.noun
     found = [(label(title, noun), heads, body) for (title, heads), body in zip(TABLES, bodies, strict=True) if body]

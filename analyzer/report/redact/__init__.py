@@ -39,7 +39,7 @@ _OWN_KEYS = {
 # Where figures of devices were read: reports cite it, address and all.
 _CITED = frozenset(peak.document for peak in PEAKS)
 # What stands under these is told by names of the trace, not by names of ours.
-_NAMES_KEYS = frozenset({"kernels", "kernels_ns", "ops_ns"})
+_NAMES_KEYS = frozenset({"kernels", "kernels_ns", "ops_ns", "operators_ns"})
 
 
 def redact(analysis: Analysis, project: Project) -> Analysis:
