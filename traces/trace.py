@@ -73,6 +73,7 @@ class Meta(msgspec.Struct, frozen=True):
         base_ns: `baseTimeNanoseconds`: added to `origin_ns` it gives wall-clock time; None where the file states none.
         device_kind: cuda, rocm, mtia, xpu, other, or cpu where nothing hints at a device.
         torch_before: The first version of torch that does not write as this file is written; None where nothing tells.
+        replayed: Whether CUPTI's range profiler read counters of the device: for that it runs kernels again, and records no time.
         top: Top-level keys other than the events, decoded; untrusted, so reports copy only allow-listed parts.
     """
 
@@ -84,6 +85,7 @@ class Meta(msgspec.Struct, frozen=True):
     base_ns: int | None
     device_kind: str
     torch_before: tuple[int, int] | None = None
+    replayed: bool = False
     top: dict[str, Any] = msgspec.field(default_factory=dict)
 
     @property

@@ -142,6 +142,7 @@ def _trace(path: Path, decoded: Decoded, document: Document) -> Trace:
         base_ns=_integer(top.get("baseTimeNanoseconds")),
         device_kind=_device_kind(top, frames, columns.seen_categories),
         torch_before=(1, 13) if old else None,
+        replayed="cuda_profiler_range" in columns.seen_categories,
         top=top,
     )
     frames["kernels"] = settled(

@@ -42,7 +42,7 @@ def render(analysis: Analysis, style: Style | None = None, *, briefly: bool = Fa
         briefly: Only what answers: verdict, bar, findings and the first fix.
     """
     style = style or Style()
-    lines = _brief(analysis, style) if briefly and analysis.trust.verdict != "unusable" else _blocks(analysis, style)
+    lines = _brief(analysis, style) if briefly else _blocks(analysis, style)
     blocks = [block for block in map(list, lines) if block]
     text = "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks) + "\n"
     return style.encode(_RUNNER_COMMAND.sub(r"\1\\\2", text))
@@ -52,11 +52,14 @@ def _brief(analysis: Analysis, style: Style) -> Iterator[Iterator[str]]:
     yield job.lines(analysis, style)
     yield headline.lines(analysis, style, alone=True)
     yield change_lines.lines(analysis, style)
-    yield ranks.lines(analysis, style)
-    yield brief.bar_lines(analysis, style)
-    yield assumed_lines.lines(analysis, style)
-    yield brief.finding_lines(analysis, style)
-    yield brief.fix_lines(analysis, style)
+    if analysis.trust.verdict == "unusable":
+        yield trust.unusable_lines(analysis, style)
+    else:
+        yield ranks.lines(analysis, style)
+        yield brief.bar_lines(analysis, style)
+        yield assumed_lines.lines(analysis, style)
+        yield brief.finding_lines(analysis, style)
+        yield brief.fix_lines(analysis, style)
     yield brief.more_lines(style)
 
 

@@ -54,6 +54,15 @@ def test_in_brief_a_cause_stands_beside_its_time():
         assert all(columns(line) <= width for line in told)
 
 
+def test_in_brief_an_unusable_trace_is_told_without_the_checks_that_it_suppresses():
+    shown = text.render(analyses.unusable(), briefly=True)
+    assert "cannot be the base of advice" in shown
+    assert "What to record instead" in shown
+    assert shown.rstrip().endswith("-o report.html")
+    assert "Checks:" not in shown
+    assert "Checks:" in text.render(analyses.unusable())
+
+
 def test_headline_has_verdict_bound_and_unprofiled_time():
     head = text.render(analyses.example()).split("\n\n")[1]
     assert "Input-bound: the GPU waits for data in 34 % of the step." in head

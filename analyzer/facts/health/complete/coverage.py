@@ -44,6 +44,14 @@ _MAKERS = (
     "Instruments; Ascend: torch_npu.profiler)"
 )
 
+# What happened, and what to record instead.
+_REPLAYED = (
+    "The profiler read hardware counters (`profiler_metrics`): for that it runs each kernel again and again, holds up the host "
+    "meanwhile, and records no kernel's time.",
+    "leave profiler_metrics out of experimental_config: times and counters are two recordings. What the counters say is read by "
+    "HolisticTraceAnalysis: TraceAnalysis.get_cupti_counter_data_with_operators()",
+)
+
 
 def check(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> Iterator[Symptom]:
     """Symptoms that concern what was recorded at all."""
@@ -57,8 +65,7 @@ def check(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> I
         yield Symptom(
             "PG005",
             Gravity.UNUSABLE,
-            f"{launches:,} kernels were launched, none was recorded: the device looks idle, and is not.",
-            _whole_or(trace, _both(trace)),
+            *(_REPLAYED if trace.meta.replayed else (_none_of(launches), _whole_or(trace, _both(trace)))),
             launches,
         )
     elif not has_device and trace.meta.device_kind not in ("cpu", "other"):
@@ -91,6 +98,10 @@ def check(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) -> I
         yield from _lost(trace, device, steps)
     yield from _captured(trace, steps)
     yield from _sparse(trace, device, steps, host)
+
+
+def _none_of(launches: int) -> str:
+    return f"{launches:,} kernels were launched, none was recorded: the device looks idle, and is not."
 
 
 def _host_recorded(trace: Trace) -> bool:

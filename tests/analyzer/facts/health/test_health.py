@@ -220,6 +220,24 @@ def test_pg005_launches_without_any_kernel() -> None:
     assert found(builder)["PG005"].gravity is Gravity.UNUSABLE
 
 
+@pytest.mark.parametrize("replayed", [True, False])
+def test_pg005_counters_read_kernel_by_kernel_leave_no_times(replayed: bool) -> None:
+    """CUPTI's range profiler runs each kernel until all counters are read; without its ranges a unit may be wrong instead."""
+    builder = TraceBuilder().step(0, 0, 5_000_000)
+    for index in range(80):
+        at = index * 50_000
+        builder.op("aten::add", at, 45_000)
+        builder.runtime("cudaLaunchKernel", at + 10, 40_000)
+        if replayed:
+            builder.event("k", "cuda_profiler_range", at + 10, 40_000, args={"dram__bytes_read.sum": 4096})
+    symptoms = found(builder)
+    assert symptoms["PG005"].gravity is Gravity.UNUSABLE
+    assert ("hardware counters" in symptoms["PG005"].message) is replayed
+    assert ("none was recorded" in symptoms["PG005"].message) is not replayed
+    assert ("profiler_metrics" in symptoms["PG005"].fix) is replayed
+    assert ("PG008" not in symptoms) is replayed
+
+
 @pytest.mark.parametrize(("kernels", "fires"), [(0, True), (12, True), (28, False)])
 def test_pg005_kernels_lost_but_not_copies(kernels: int, fires: bool) -> None:
     """Kernels are in other buffers of the profiler than copies; whose ids match nothing may be that of any launch."""
