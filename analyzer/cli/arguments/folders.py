@@ -1,8 +1,8 @@
-"""Folders on a command line: each stands for the traces directly in it."""
+"""Folders on a command line: each stands for the traces that lie nearest in it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -14,10 +14,13 @@ _ENDINGS = (".json", ".json.gz", ".json.zst")
 _NAMED = 5
 # The ranks of the largest jobs; so many traces take a minute or more.
 MOST_TRACES = 4_096
+# `lightning_logs/version_0`, `outputs/profile_trace/iteration_10/rank_0`; and no disk is walked through.
+_DEEPEST = 6
+_MOST_LOOKED_AT = 50_000
 
 
 def traces_in(paths: Sequence[Path]) -> list[Path]:
-    """The traces that paths name: files as given, and those directly inside folders, or else in their folders, by name.
+    """The traces that paths name: files as given, and by name those directly inside folders, else in the folders below them.
 
     What lies in a folder and is surely none, as a report or settings, is left out with a note; what is damaged is not. So is
     what goes beyond `MOST_TRACES`.
@@ -27,39 +30,73 @@ def traces_in(paths: Sequence[Path]) -> list[Path]:
     """
     found = []
     for path in paths:
-        if not path.is_dir():
-            found.append(path)
-            continue
-        named = _traces_of(path)
+        found += _nearest(path) if path.is_dir() else [path]
+    return found
+
+
+def _nearest(folder: Path) -> list[Path]:
+    """The traces at the first depth that has any.
+
+    Raises:
+        UsageError: None has.
+    """
+    met: list[Path] = []
+    for named in _by_depth(folder):
         if len(named) > MOST_TRACES:
             click.echo(
-                f"advisor: note: {path} holds {len(named):,} files, of which the first {MOST_TRACES:,} by name are read; "
+                f"advisor: note: {folder} holds {len(named):,} files, of which the first {MOST_TRACES:,} by name are read; "
                 "name the others, or move them to a folder of their own",
                 err=True,
             )
             del named[MOST_TRACES:]
         others = _no_traces(named)
         inside = [item for item in named if item not in others]
-        if not inside:
-            raise UsageError(
-                f"{path.name or path} holds no trace",
-                where=str(path),
-                why=f"{_names(sorted(others))}: no profiler wrote that" if others else None,
-                fix="name a folder with .json or .json.gz files in it",
-            )
-        if others:
-            click.echo(f"advisor: note: left out of {path}, no traces: {_names(sorted(others))}", err=True)
-        found += inside
-    return found
+        met += sorted(others)
+        if inside:
+            if others:
+                click.echo(f"advisor: note: left out of {folder}, no traces: {_names(sorted(others))}", err=True)
+            return inside
+    raise UsageError(
+        f"{folder.name or folder} holds no trace",
+        where=str(folder),
+        why=f"{_names(met)}: no profiler wrote that" if met else None,
+        fix="name a folder with .json or .json.gz files in it",
+    )
 
 
-def _traces_of(folder: Path) -> list[Path]:
-    """Files with a trace's ending in a folder; where it holds none, those in its folders: one per rank is common."""
-    found = sorted(item for item in folder.iterdir() if item.is_file() and item.name.endswith(_ENDINGS))
-    if found:
-        return found
-    below = sorted(item for item in folder.iterdir() if item.is_dir() and not item.name.startswith("."))
-    return [item for one in below for item in sorted(one.iterdir()) if item.is_file() and item.name.endswith(_ENDINGS)]
+def _by_depth(folder: Path) -> Iterator[list[Path]]:
+    """Files with a trace's ending in a folder, then those in its folders, and so on, each by name; hidden folders are left out."""
+    level, looked_at = [folder], 0
+    for _ in range(_DEEPEST + 1):
+        files, below = [], []
+        for one in level:
+            for item in _inside(one, folder):
+                looked_at += 1
+                if item.is_dir():
+                    below.append(item)
+                elif item.name.endswith(_ENDINGS):
+                    files.append(item)
+            if looked_at > _MOST_LOOKED_AT:
+                break
+        yield files
+        if looked_at > _MOST_LOOKED_AT:
+            return
+        level = [item for item in below if not item.name.startswith(".") and item.name != "node_modules"]
+
+
+def _inside(one: Path, named: Path) -> list[Path]:
+    """What lies in a folder, by name. A closed one is passed by with a note, unless it is the one that was named.
+
+    Raises:
+        OSError: That one cannot be read.
+    """
+    try:
+        return sorted(one.iterdir())
+    except PermissionError:
+        if one == named:
+            raise
+        click.echo(f"advisor: note: {one} may not be read, and is left out", err=True)
+        return []
 
 
 def _no_traces(paths: Sequence[Path]) -> set[Path]:

@@ -44,6 +44,52 @@ def test_a_folder_without_traces_is_wrong_usage(tmp_path: Path) -> None:
         traces_in([tmp_path])
 
 
+@pytest.mark.parametrize(
+    "folder", ["rank_0", "runs/exp1", "lightning_logs/version_0", "outputs/profile_trace/iteration_10/rank0"]
+)
+def test_traces_are_found_as_deep_as_tools_put_them(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "config.json").write_text('{"lr": 1}')
+    (tmp_path / ".cache").mkdir()
+    write_trace(tmp_path / ".cache" / "old.json")
+    (tmp_path / folder).mkdir(parents=True)
+    trace = write_trace(tmp_path / folder / "trace.json")
+    assert traces_in([tmp_path]) == [trace]
+
+
+def test_the_nearest_traces_are_meant(tmp_path: Path) -> None:
+    (tmp_path / "a" / "older").mkdir(parents=True)
+    write_trace(tmp_path / "a" / "older" / "rank0.json")
+    near = write_trace(tmp_path / "a" / "rank0.json")
+    assert traces_in([tmp_path]) == [near]
+
+
+def test_no_disk_is_walked_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzer.cli.arguments.folders._MOST_LOOKED_AT", 10)
+    for number in range(12):
+        (tmp_path / f"folder{number:02}").mkdir()
+    write_trace(tmp_path / "folder00" / "rank0.json")
+    with pytest.raises(UsageError, match="holds no trace"):
+        traces_in([tmp_path])
+
+
+def test_a_closed_folder_on_the_way_is_told_and_passed_by(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "open").mkdir()
+    trace = write_trace(tmp_path / "open" / "rank0.json")
+    inside = Path.iterdir
+
+    def refused(path: Path) -> object:
+        if path.name == "closed":
+            raise PermissionError(13, "Permission denied", str(path))
+        return inside(path)
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    assert traces_in([tmp_path]) == [trace]
+    assert "closed may not be read" in capsys.readouterr().err
+
+
 def test_reports_and_settings_beside_a_trace_are_left_out_and_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
