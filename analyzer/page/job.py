@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Literal
 
 import msgspec
 
 from analyzer.page.words import safe
 from analyzer.page.words.of_steps import put
-from analyzer.ranks.document import Contended, Job, JobRank, Link
+from analyzer.ranks.document import Contended, Failed, Job, JobRank, Link
 from analyzer.units import count, duration, share
 
 MOST_RANKS = 16
@@ -181,10 +182,20 @@ def _notes(job: Job) -> Iterator[str]:
         yield f"{count(job.matched.alone, 'entry', 'entries')} of collectives without another rank's left out"
     if job.matched.contradicting:
         yield f"{count(job.matched.contradicting, 'entry', 'entries')} of collectives that contradict one another left out"
-    for one in job.failed[:_MOST_NOTES]:
-        yield f"not used: {safe.name(one.file)}: {safe.clean(one.reason)}"
-    if len(job.failed) > _MOST_NOTES:
-        yield f"{count(len(job.failed) - _MOST_NOTES, 'more file')} not used"
+    yield from _not_used(job.failed)
+
+
+def _not_used(failed: Sequence[Failed]) -> Iterator[str]:
+    """A line for each reason, with the first of the files that it is said of."""
+    by_reason: dict[str, list[str]] = {}
+    for one in failed:
+        by_reason.setdefault(one.reason, []).append(one.file)
+    for reason, files in islice(by_reason.items(), _MOST_NOTES):
+        more = f" and {count(len(files) - 1, 'more file')}" if len(files) > 1 else ""
+        yield f"not used: {safe.name(files[0])}{more}: {safe.clean(reason)}"
+    unsaid = sum(map(len, islice(by_reason.values(), _MOST_NOTES, None)))
+    if unsaid:
+        yield f"{count(unsaid, 'more file')} not used"
 
 
 def _contended(one: Contended) -> str:

@@ -106,8 +106,10 @@ _NO_RANK = "neither the trace nor its name says which rank it is of: name it ran
 
 
 def _doubled(one: RankSummary, best: RankSummary) -> str:
-    same = "the same trace as" if one.sha256 == best.sha256 else "another trace of this rank than"
-    return f"rank {one.rank} twice: {same} {best.file}, which is used"
+    if one.sha256 == best.sha256:
+        return f"rank {one.rank} twice: the same trace as {best.file}, which is used"
+    # The same words for all ranks of that recording.
+    return "another recording of these ranks; name its files alone to see what it says"
 
 
 def _doubt(one: RankSummary) -> str:

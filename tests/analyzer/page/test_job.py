@@ -43,6 +43,22 @@ def test_the_page_says_who_costs_how_much_since_when_and_why() -> None:
     assert heat[0][0] < 0.02 < heat[0][2]
 
 
+def test_another_recording_of_the_same_ranks_is_one_line() -> None:
+    """A profiler that records each thousandth step leaves a folder for each: the last is shown, the others are not lost."""
+    last = Job(dp=4, steps=6).run().summaries()
+    first = [
+        msgspec.structs.replace(
+            one, file=f"iteration_10/{one.file}", sha256="1" * 64, origin_ns=one.origin_ns - 60_000 * MS
+        )
+        for one in last
+    ]
+    page = job_page(msgspec.structs.replace(analyses.example(), job=merge([*first, *last], name="run7")).job)
+    assert page is not None
+    (line,) = [note for note in page.notes if note.startswith("not used")]
+    assert line.startswith("not used: iteration_10/")
+    assert " and 3 more files: another recording of these ranks" in line
+
+
 @pytest.mark.parametrize(("steps", "words"), [(4, "a step"), (1, "in all")])
 def test_of_ranks_with_one_step_all_that_was_recorded_is_told(steps: int, words: str) -> None:
     job = analysis_of(Job(dp=4, steps=6, late_host={1: 8 * MS})).job
