@@ -242,9 +242,11 @@ class _Groups:
         return tuple(self._known.values()) if GroupPart(name=None, size=None) in self._places else ()
 
     def _unnamed(self) -> GroupPart:
-        # With one group alone there is no other that it could be, and of two ranks there is but one.
-        if len(self._known) == 1:
-            return next(iter(self._known.values()))
+        # With one group alone there is no other that it could be, and of two ranks there is but one. In those of one rank, as of a
+        # mesh with a dimension of one, nobody waits.
+        several = [one for one in self._known.values() if len(one.ranks) != 1] or list(self._known.values())
+        if len(several) == 1:
+            return several[0]
         # A program's first group, which is its only one, has all ranks; of two ranks no group with a collective has fewer.
         if self._world and not self._known and (self._world == _PAIR or self._alone) and self._world <= MOST_RANKS:
             return GroupPart(name=None, ranks=tuple(range(self._world)), size=self._world)

@@ -14,7 +14,7 @@ from analyzer.explain import Explained
 from analyzer.facts import Facts
 from analyzer.facts.host.among_ranks import CALL
 from analyzer.job.calls import Calls, collective_calls
-from analyzer.job.work import kernel_rows
+from analyzer.job.work import worked
 from analyzer.ranks.names import rank_in
 from analyzer.ranks.summary import (
     MOST_RANKS,
@@ -40,7 +40,7 @@ def summarize(explained: Explained, facts: Facts) -> RankSummary:
         facts: The measurements it was made from.
     """
     analysis, meta = explained.analysis, facts.trace.meta
-    calls = collective_calls(facts)
+    calls, work = collective_calls(facts), worked(facts)
     rank, source = _rank(facts, calls)
     info = meta.distributed
     return RankSummary(
@@ -61,6 +61,7 @@ def summarize(explained: Explained, facts: Facts) -> RankSummary:
         verdict=analysis.summary.verdict.text,
         batch_size=facts.recording.collected.batch_size,
         core_wait_ratio=facts.recording.collected.core_wait_ratio,
+        interrupted_ns=work.interrupted_ns,
         backend=info["backend"] if isinstance(info.get("backend"), str) else None,
         steps=_steps(facts),
         other_loops=tuple(
@@ -71,7 +72,7 @@ def summarize(explained: Explained, facts: Facts) -> RankSummary:
         kinds=calls.kinds,
         collectives=_columns(facts, calls),
         tail_ns=_tail(facts, calls),
-        kernels=kernel_rows(facts),
+        kernels=work.rows,
         findings=tuple(
             FindingPart(
                 id=one.id, rule=one.rule, title=one.title, severity=one.severity, ns_per_step=one.saving.expected_ns

@@ -1,10 +1,11 @@
-"""What a rank computes, by kernel and shape (by op without a device): tells a slow device from more work."""
+"""What a rank computes, by kernel and shape (by op without a device): tells a slow device, or too few cores, from more work."""
 
 from __future__ import annotations
 
 import hashlib
 import math
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -12,6 +13,7 @@ import pandas as pd
 from analyzer.facts import Facts
 from analyzer.hardware.call import Work
 from analyzer.hardware.work import FORMULAS, work_of
+from analyzer.job.interrupted import interrupted_ns
 from analyzer.ranks.summary import KernelRow
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array, ObjectArray
 from analyzer.spans.grouping import distinct_columns, sums_by
@@ -26,9 +28,27 @@ _CALLERS = Pattern(
 )
 
 
-def kernel_rows(facts: Facts) -> tuple[KernelRow, ...]:
-    """Kernels of the used steps by name and shape, without collectives; outermost ops where there is no device."""
-    frame = _ops(facts) if facts.device.main is None else _kernels(facts)
+class Worked(msgspec.Struct, frozen=True):
+    """What a rank computes in the used steps.
+
+    Args:
+        rows: Kernels by name and shape, without collectives; outermost ops where there is no device.
+        interrupted_ns: What single ops take longer than the same ones in most steps; None on a device, or where nobody can tell.
+    """
+
+    rows: tuple[KernelRow, ...]
+    interrupted_ns: int | None
+
+
+def worked(facts: Facts) -> Worked:
+    """Looks at the kernels, or at the ops of a host."""
+    if facts.device.main is not None:
+        return Worked(_rows(_kernels(facts)), None)
+    ops = _ops(facts)
+    return Worked(_rows(ops), interrupted_ns(ops, facts.steps))
+
+
+def _rows(frame: pd.DataFrame) -> tuple[KernelRow, ...]:
     if not len(frame):
         return ()
     names, shapes = frame["name"].to_numpy(), frame["shape"].to_numpy()
@@ -101,7 +121,7 @@ def _ops(facts: Facts) -> pd.DataFrame:
     beside = _beside(facts.communication.collectives.running, start, end)
     # Nor is what an op waits for others meanwhile, as FSDP's hooks do inside a node of the backward pass.
     waited = facts.time.waterfall.owned("communication").overlap_with(start, end)
-    return _table(texts(ops["name"]), shapes, end - start - waited, beside, _work(ops))
+    return _table(texts(ops["name"]), shapes, end - start - waited, beside, _work(ops)).assign(start_ns=start)
 
 
 def _work(ops: pd.DataFrame) -> FloatArray:

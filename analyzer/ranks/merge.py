@@ -51,7 +51,7 @@ class Measured(msgspec.Struct, frozen=True):
     lateness: Lateness
     links: Links
     unlike_ns: float
-    lacked_ratio: float
+    why_unsaid: str
     step_ns: float
     what_if: tuple[WhatIf, ...]
     judged: Judged
@@ -99,15 +99,16 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
     together = share_steps(rows)
     faithful = together and abs(replay.as_recorded_ns - step_ns) <= _FAITHFUL_RATIO * step_ns
     late, what_if, unlike_ns = Lateness((), (), {}), tuple[WhatIf, ...](), 0.0
-    lacked, turns, without_peers_ns = 0.0, None, 0.0
+    why_unsaid, turns, without_peers_ns = "", None, 0.0
     if faithful:
         at_most = _lacks_ranks(rows, seen)
         peers = hold_against_peers(rows, programs(rows, pipe))
         late = lateness(rows, matched, found, peers, replay, error_ns, at_most=at_most)
         alike = all_alike(replay, peers)
         turned_ns = max((one.saved_ns_per_step for one in alike), default=0) if by_turns(peers) else 0
-        late, lacked = beyond_lacking(rows.summaries, late, replay.as_recorded_ns, turned_ns)
-        if turned_ns <= lacked * replay.as_recorded_ns:
+        cores = beyond_lacking(rows.summaries, late, replay.as_recorded_ns, turned_ns)
+        late, why_unsaid = cores.late, cores.why_unsaid
+        if turned_ns <= cores.most_ratio * replay.as_recorded_ns:
             turned_ns, alike = 0, () if turned_ns else alike
         # Between two passes a stage of a server waits for the last one's answer: that is no work of its own.
         named = [one.rank for one in late.late]
@@ -125,7 +126,7 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
         without_peers_ns = _without_peers_ns(rows, found, peers, pipe)
         what_if = worth(played, at_most=at_most)
     return Measured(
-        rows, matched, clocks, found, pipe, late, moved, unlike_ns, lacked, step_ns, what_if, seen, faithful, turns,
+        rows, matched, clocks, found, pipe, late, moved, unlike_ns, why_unsaid, step_ns, what_if, seen, faithful, turns,
         without_peers_ns, None if len(matched) and together else why_unmatched(rows), other_loops(aligned),
     )  # fmt: skip
 
@@ -206,7 +207,7 @@ def _grounds(measured: Measured) -> Grounds:
         uncompared_ns=measured.links.uncompared_ns,
         unlike=_unlike(measured),
         seldom=measured.lateness.seldom,
-        lacked_ratio=measured.lacked_ratio,
+        why_unsaid=measured.why_unsaid,
         starved=starved(measured.table.summaries),
         turns=measured.turns,
         in_turn=_in_turn(measured),

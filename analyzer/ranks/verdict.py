@@ -30,7 +30,7 @@ class Grounds(msgspec.Struct, frozen=True):
         error_ns: How far the clocks agree.
         faithful: Whether the job, played again as recorded, takes as long as it did.
         uncompared_ns: Exposed time in transfers that there are fewer than two equal ones for, a step.
-        lacked_ratio: What ranks had no core for of their steps, where somebody is late by no more than that; else 0.
+        why_unsaid: That somebody is late by no more than ranks lacked cores, as a sentence; else empty.
         unlike: That of two equal groups one is much slower, in words; else empty.
         starved: Which ranks had no core for how much of their steps, in words; else empty.
         turns: What each step's latest rank does longer, where that is another one each time; None where it is not.
@@ -47,7 +47,7 @@ class Grounds(msgspec.Struct, frozen=True):
     faithful: bool
     uncompared_ns: float = 0.0
     unlike: str = ""
-    lacked_ratio: float = 0.0
+    why_unsaid: str = ""
     starved: str = ""
     turns: str | None = None
     seldom: str = ""
@@ -88,7 +88,7 @@ def job_verdict(
         return _by_turns(alike, grounds.turns, step_ns, roll)
     if not late and grounds.in_turn:
         return JobVerdict(held_up_by="nobody", rank=None, ratio=0.0, text=grounds.in_turn + _scope(roll))
-    if not late and grounds.seldom and not grounds.lacked_ratio:
+    if not late and grounds.seldom and not grounds.why_unsaid:
         return _nothing("not clear", grounds.seldom + _scope(roll))
     if not late:
         return _nobody(roll, step_ns, grounds)
@@ -123,11 +123,8 @@ def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
             grounds.why_none or "Played again as it was recorded the job does not take as long as it did."
         ).removesuffix(".")
         text = f"{why}; nothing is said of who holds it up."
-    elif grounds.lacked_ratio:
-        text = (
-            f"Some rank is late, by no more than the {share(grounds.lacked_ratio)} of its steps that one of them had no core: "
-            "other programs had it, and who holds the job up cannot be said; record on a quiet machine."
-        )
+    elif grounds.why_unsaid:
+        text = grounds.why_unsaid
     elif untold := _untold(grounds, step_ns):
         text = f"{untold}: who holds the job up cannot be said."
     elif judged.lacking_ns >= floor and roll.world_size and not _scope(roll):

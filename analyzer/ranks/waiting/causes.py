@@ -71,6 +71,8 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
     if excess_ns <= 0 or not peers:
         return Why("not clear", "it has no peers to hold it against", 0.0)
     others = peers[:_PEERS]
+    # What the machine took from single ops is no cause of the rank's own, and hides none.
+    own_ns = max(excess_ns - _interrupted_beyond(late, others), 1.0)
     slower, more = slower_and_more(late, others)
     more = max(more, _by_batch(late, others, slower + more))
     slower = slower if more < slower + more else 0.0
@@ -91,7 +93,7 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
     }
     best = max(found, key=lambda name: found[name][1])
     words, explained = found[best]
-    ratio = min(explained / excess_ns, 1.0)
+    ratio = min(explained / (excess_ns if best == "device" else own_ns), 1.0)
     if best != "device" and runs_more and ratio < EXPLAINED_RATIO <= (more + total) / excess_ns:
         # Between the kernels that it alone runs lies Python of its own.
         kernels, around = found["imbalance"][0], found["host"][0]
@@ -137,6 +139,14 @@ def _without_core_ns(late: RankSummary, peers: Sequence[RankSummary]) -> float:
         return 0.0
     beyond = (late.core_wait_ratio or 0.0) - float(np.median([peer.core_wait_ratio or 0.0 for peer in peers]))
     return beyond * float(np.mean([step.dur_ns for step in late.steps])) if late.steps else 0.0
+
+
+def _interrupted_beyond(late: RankSummary, peers: Sequence[RankSummary]) -> float:
+    """What single ops take longer than the same ones in other steps, beyond the peers', a step; 0 where the system was asked."""
+    if late.core_wait_ratio is not None:
+        return 0.0
+    each = [(one.interrupted_ns or 0) / _steps(one) for one in (late, *peers)]
+    return max(each[0] - float(np.median(each[1:])), 0.0)
 
 
 def _steps(summary: RankSummary) -> int:

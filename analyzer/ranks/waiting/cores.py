@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 
 from analyzer.ranks.document import LateRank
 from analyzer.ranks.summary import RankSummary
@@ -15,6 +16,10 @@ from analyzer.units import count, share
 # Ranks that are named one by one; the others are counted.
 _NAMED = 3
 _OF_RANKS = ("rank", "ranks", "several ranks")
+# Causes of a host's time in ops.
+_OPS = ("compute", "optimizer")
+# What a rank that lacks cores is told of as long as nobody knows that: its ops take longer, and what lies between them.
+_LIKE_A_LACK = ("device", "not clear")
 # A program that stays on a rank's core makes it late in each step; what comes and goes leaves some alone. Of ten steps one may be
 # late for others as well.
 _STAYS_RATIO = 0.9
@@ -25,8 +30,25 @@ def lacking_ratio(summaries: Sequence[RankSummary], rank: int | None = None) -> 
     return max((one.core_wait_ratio or 0.0 for one in summaries if one.rank != rank), default=0.0)
 
 
+def interrupted(one: RankSummary) -> bool:
+    """Whether much of what a rank's ops take is what single ones take longer than the same ones in other steps."""
+    return one.interrupted_ns is not None and one.interrupted_ns >= LACKED_RATIO * max(_in_ops_ns(one), 1)
+
+
+def _in_ops_ns(one: RankSummary) -> int:
+    return sum(step.causes.get(cause, 0) for step in one.steps for cause in _OPS)
+
+
+def _interrupted_ratio(one: RankSummary) -> float:
+    """What single ops take longer, as a share of the steps."""
+    return (one.interrupted_ns or 0) / max(one.window_ns, 1)
+
+
 def starved(summaries: Sequence[RankSummary]) -> str:
     """Which ranks had no core for how much of their steps, in words; empty where all had theirs."""
+    if all(one.core_wait_ratio is None for one in summaries) and any(map(interrupted, summaries)):
+        words = _Lacks(summaries, asked=False).words()
+        return f"{words[:1].upper()}{words[1:]}, as where threads lack cores"
     told = [
         f"rank {one.rank} had no core for {share(one.core_wait_ratio)} of its steps"
         for one in summaries
@@ -37,10 +59,22 @@ def starved(summaries: Sequence[RankSummary]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def beyond_lacking(
-    summaries: Sequence[RankSummary], late: Lateness, step_ns: float, alike_ns: float
-) -> tuple[Lateness, float]:
-    """What ranks cost the job beyond what the lack of cores may explain, and the share of steps that this was, 0 where none.
+class Cores(msgspec.Struct, frozen=True):
+    """What ranks are late by beyond the lack of cores.
+
+    Args:
+        late: Those that are late all the same.
+        most_ratio: The share of its steps that one rank had no core for, at most; 0 where nobody is late by no more than that.
+        why_unsaid: That as a sentence: why nobody can say who holds the job up; else empty.
+    """
+
+    late: Lateness
+    most_ratio: float
+    why_unsaid: str
+
+
+def beyond_lacking(summaries: Sequence[RankSummary], late: Lateness, step_ns: float, alike_ns: float) -> Cores:
+    """What ranks cost the job beyond what the lack of cores may explain.
 
     Who has a core is the machine's doing. What others lacked too is chance: whoever had less of what was left was late. Of one rank
     alone that had no core it is what is wrong with it where that is so in each step. What comes and goes is the machine's.
@@ -51,35 +85,86 @@ def beyond_lacking(
         step_ns: The job's step.
         alike_ns: What a step would be shorter by where each waits for another rank; 0 where they do not.
     """
-    most = lacking_ratio(summaries)
-    mine = {one.rank: one.core_wait_ratio or 0.0 for one in summaries}
-    kept = tuple(
-        one for one in late.late if not _by_chance(one, mine[one.rank], lacking_ratio(summaries, one.rank), step_ns)
-    )
+    asked = any(one.core_wait_ratio is not None for one in summaries)
+    lacks = _Lacks(summaries, asked=asked)
+    most = lacks.most()
+    kept = tuple(one for one in late.late if not lacks.explain(one, step_ns))
     dropped = len(kept) < len(late.late)
-    together = not kept and (dropped or most >= LACKED_RATIO)
+    together = not kept and (dropped or lacks.many())
+    # Of ops alone nobody knows what a rank lost between them.
+    everything = dropped and not asked
     what_if = tuple(
         one
         for one in late.what_if
-        if not (together and one.scope in _OF_RANKS and one.saved_ns_per_step <= most * step_ns)
+        if not (together and one.scope in _OF_RANKS and (everything or one.saved_ns_per_step <= most * step_ns))
     )
     seldom_ns = max(late.cost_ns.values(), default=0.0) if late.seldom else 0.0
-    seldom = bool(late.seldom) and seldom_ns <= most * step_ns
+    seldom = bool(late.seldom) and (seldom_ns <= most * step_ns or (lacks.many() and not asked))
     dropped = dropped or len(what_if) < len(late.what_if) or seldom or 0 < alike_ns <= most * step_ns
     left = msgspec.structs.replace(late, late=kept, what_if=what_if, seldom="" if seldom else late.seldom)
-    return left, most if dropped else 0.0
+    return Cores(left, most if dropped else 0.0, _why_unsaid(lacks) if dropped else "")
 
 
-def _by_chance(late: LateRank, mine: float, others: float, step_ns: float) -> bool:
-    """Whether a rank is late by what the machine took from it, and took from others as well or not in each step.
+def _why_unsaid(lacks: _Lacks) -> str:
+    if lacks.asked:
+        return (
+            f"Some rank is late, by no more than the {share(lacks.most())} of its steps that one of them had no core: "
+            "other programs had it, and who holds the job up cannot be said; record on a quiet machine."
+        )
+    return (
+        f"Some rank is late, and {lacks.words()}: that is how threads without cores look, and who holds the job up cannot be said. "
+        "Give each rank cores of its own, or record on a quiet machine; `advisor collect` tells how long ranks had no core."
+    )
 
-    Args:
-        late: The rank.
-        mine: Share of its steps in which it had no core.
-        others: The most that another rank had none.
-        step_ns: The job's step.
-    """
-    lost = late.waited_ns_per_step / step_ns if step_ns else 0.0
-    if others >= LACKED_RATIO:
-        return lost <= max(mine, others)
-    return lost <= mine and (lost <= others or late.steps_late < _STAYS_RATIO * late.of)
+
+class _Lacks:
+    """What ranks lacked cores for: as the system said where somebody asked it, else as single ops show it."""
+
+    def __init__(self, summaries: Sequence[RankSummary], *, asked: bool) -> None:
+        self._summaries, self.asked = summaries, asked
+
+    def most(self, but: int | None = None) -> float:
+        """The greatest share of the steps that one of the ranks lacked, but for a given one."""
+        if self.asked:
+            return lacking_ratio(self._summaries, but)
+        return max((_interrupted_ratio(one) for one in self._summaries if one.rank != but), default=0.0)
+
+    def many(self, but: int | None = None) -> bool:
+        """Whether some rank lacked much, but for a given one."""
+        if self.asked:
+            return self.most(but) >= LACKED_RATIO
+        return any(interrupted(one) for one in self._summaries if one.rank != but)
+
+    def explain(self, late: LateRank, step_ns: float) -> bool:
+        """Whether a rank is late by what the machine took from it, and took from others as well or not in each step."""
+        lost = late.waited_ns_per_step / step_ns if step_ns else 0.0
+        others, stays = self.most(late.rank), late.steps_late >= _STAYS_RATIO * late.of
+        mine = self._of(late.rank)
+        if self.asked:
+            if others >= LACKED_RATIO:
+                return lost <= max(mine, others)
+            return lost <= mine and (lost <= others or not stays)
+        if late.cause not in _LIKE_A_LACK and not self.many(late.rank):
+            return False
+        # Between its ops a rank loses as much: of one of which no cause is clear, in some steps alone, that is all that is known.
+        if self.many() and late.cause in _LIKE_A_LACK and not stays:
+            return True
+        return self.many(late.rank) and lost <= mine - self._usual(late.rank)
+
+    def words(self) -> str:
+        """Whose ops are interrupted, and how much."""
+        hit = [one for one in self._summaries if interrupted(one)]
+        who = f"rank {hit[0].rank}" if len(hit) == 1 else count(len(hit), "rank")
+        most = max(hit, key=_interrupted_ratio)
+        return (
+            f"single ops of {who} take milliseconds longer than the same ones in other steps, {share(_interrupted_ratio(most))} of "
+            f"the steps of rank {most.rank}"
+        )
+
+    def _of(self, rank: int) -> float:
+        one = next(one for one in self._summaries if one.rank == rank)
+        return (one.core_wait_ratio or 0.0) if self.asked else _interrupted_ratio(one)
+
+    def _usual(self, but: int) -> float:
+        others = [_interrupted_ratio(one) for one in self._summaries if one.rank != but]
+        return float(np.median(others)) if others else 0.0

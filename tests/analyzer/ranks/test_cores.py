@@ -129,3 +129,56 @@ def test_a_rank_that_is_late_in_too_few_steps_is_not_told_so_where_it_lacked_its
     text = on_a_cpu(0.5, 0.55, 0.5, **seldom).verdict.text
     assert "may be chance" not in text
     assert "record on a quiet machine" in text
+
+
+def interrupted(plan: dict[str, Any], *parts: float) -> MergedJob:
+    """A job of three ranks of which single ops take such shares of what all of them take longer than in other steps."""
+    known = {name: tuple(value.items()) if isinstance(value, dict) else value for name, value in plan.items()}
+    made = ranks("titan", program="ddp", dp=3, steps=14, **known)
+    return merge(
+        [
+            msgspec.structs.replace(
+                one,
+                device_kind="cpu",
+                interrupted_ns=int(part * sum(step.causes.get("compute", 0) for step in one.steps)),
+            )
+            for one, part in zip(made, parts, strict=True)
+        ]
+    )
+
+
+def test_nobody_is_late_in_some_steps_where_single_ops_of_ranks_take_longer() -> None:
+    """No trace of `torch.profiler` says for how long a thread had no core: its ops show it."""
+    at_times: dict[str, Any] = {"device": {1: 1.5}, "every": 2}
+    job = interrupted(at_times, 0.2, 0.4, 0.2)
+    assert (job.late, job.verdict.held_up_by) == ((), "not clear")
+    assert "single ops of 3 ranks take milliseconds longer" in job.verdict.text
+    assert "advisor collect" in job.verdict.text
+    assert not any(one.scope in ("rank", "several ranks") for one in job.what_if)
+    assert [one.rank for one in interrupted(at_times, 0.01, 0.02, 0.01).late] == [1]
+
+
+@pytest.mark.parametrize(
+    ("plan", "cause"),
+    [
+        ({"python": {1: 15 * MS}}, "host"),
+        ({"loader": {1: 15 * MS}, "every": 3}, "host"),
+        ({"tokens": {1: 1.8}}, "imbalance"),
+        ({"device": {1: 1.8}}, "device"),
+    ],
+    ids=str,
+)
+def test_a_cause_of_its_own_is_told_where_cores_are_contended(plan: dict[str, Any], cause: str) -> None:
+    assert [(one.rank, one.cause) for one in interrupted(plan, 0.2, 0.2, 0.2).late] == [(1, cause)]
+
+
+def test_a_rank_whose_core_is_shared_in_each_step_is_late_where_no_other_one_is_interrupted() -> None:
+    assert [one.rank for one in interrupted({"device": {1: 1.5}}, 0.0, 0.4, 0.0).late] == [1]
+    # What all lack, and this one as much more as it is late by, is chance.
+    assert interrupted({"device": {1: 1.3}}, 0.15, 0.6, 0.15).late == ()
+
+
+def test_what_single_ops_lose_hides_no_cause_of_the_ranks_own() -> None:
+    both: dict[str, Any] = {"device": {1: 1.4}, "python": {1: 8 * MS}}
+    assert [one.cause for one in interrupted(both, 0.0, 0.0, 0.0).late] == ["not clear"]
+    assert [one.cause for one in interrupted(both, 0.15, 0.4, 0.15).late] == ["host"]

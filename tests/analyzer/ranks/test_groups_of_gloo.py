@@ -112,3 +112,25 @@ def test_messages_that_nobody_asks_for_are_not_told(tmp_path: Path) -> None:
     ranks[3].events = [one for one in ranks[3].events if "recv" not in one["name"]]
     found = job(tmp_path, ranks)
     assert found.pipeline is None
+
+
+def with_groups_of_one() -> list[TraceBuilder]:
+    """Two ranks of a mesh of two by one, whose threads leave a sum as far apart as half of it."""
+    made = []
+    for rank in (0, 1):
+        groups = [{"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2, "ranks": [0, 1]}]
+        groups.append({"pg_name": str(1 + rank), "pg_desc": "mesh_tp", "pg_size": 1, "ranks": [rank]})
+        info = {"backend": "gloo", "rank": rank, "world_size": 2, "pg_count": len(groups), "pg_config": groups}
+        builder = TraceBuilder(None, top={"distributedInfo": info, "host_name": "one"})
+        for step in range(5):
+            at = 20_000.0 * step
+            builder.op("aten::mm", at, 5_000 + 6_000 * rank)
+            come, left = at + 5_010 + 6_000 * rank, at + 12_000 + (3_000 if (rank + step) % 2 else 0)
+            builder.event("gloo:all_reduce", "user_annotation", come, left - come, tid=500)
+            builder.step(step, at, 20_000)
+        made.append(builder)
+    return made
+
+
+def test_a_group_of_one_rank_is_none_that_others_are_waited_for_in(tmp_path: Path) -> None:
+    assert job(tmp_path, with_groups_of_one()).matched.matched == 10
