@@ -23,6 +23,7 @@ from analyzer.job.peers import other_of_two, own_rank, places_are_ranks, stated_
 from analyzer.job.queues import ready_ns
 from analyzer.job.sending import since_waiting, until_going_on
 from analyzer.job.threads import by_number
+from analyzer.ranks.configured import configured_groups
 from analyzer.ranks.names import PAIRWISE, kind_of
 from analyzer.ranks.summary import MOST_RANKS, GroupPart
 from analyzer.spans.arrays import Int64Array
@@ -221,8 +222,7 @@ class _Groups:
     """Process groups in the order they are met; what a message leaves out is taken from what the trace says of all groups."""
 
     def __init__(self, facts: Facts) -> None:
-        stated = facts.trace.meta.distributed.get("pg_config")
-        self._known = {one.name: one for one in map(_configured, stated if isinstance(stated, list) else ()) if one}
+        self._known = {one.name: one for one in configured_groups(facts.trace.meta.distributed)}
         self._world = facts.trace.meta.world_size
         self._alone = facts.trace.meta.distributed.get("pg_count") == 1
         self.found: list[GroupPart] = []
@@ -258,17 +258,3 @@ class _Groups:
         size = message.size or (known.size if known else None) or (len(ranks) or None)
         description = message.description or (known.description if known else None)
         return GroupPart(name=message.group, description=description, ranks=ranks, size=size)
-
-
-def _configured(value: Any) -> GroupPart | None:
-    """A group as `distributedInfo` lists it."""
-    if not isinstance(value, dict) or "pg_name" not in value:
-        return None
-    ranks, size = value.get("ranks"), value.get("pg_size")
-    whole = isinstance(ranks, list) and all(type(one) is int and 0 <= one < MOST_RANKS for one in ranks)
-    return GroupPart(
-        name=str(value["pg_name"]),
-        description=str(value["pg_desc"]) if value.get("pg_desc") else None,
-        ranks=tuple(ranks) if whole and isinstance(ranks, list) else (),
-        size=size if type(size) is int and 0 <= size <= MOST_RANKS else None,
-    )

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts import Facts
+from analyzer.ranks.configured import configured_groups
 from analyzer.ranks.names import PAIRWISE, kind_of, rank_in
 from analyzer.ranks.summary import MOST_RANKS, GroupPart
 from analyzer.spans.labels import matching, texts
@@ -63,17 +64,8 @@ def stated_places(facts: Facts, ranges: pd.DataFrame) -> list[int | None]:
 
 def places_are_ranks(facts: Facts) -> bool:
     """Whether a place in a group is a rank: where the program has one group."""
-    return _groups(facts) == 1
-
-
-def _groups(facts: Facts) -> int | None:
-    """How many process groups the program has; None where nobody says."""
     distributed = facts.trace.meta.distributed
-    many = distributed.get("pg_count")
-    stated = distributed.get("pg_config")
-    if isinstance(many, int):
-        return many
-    return len(stated) if isinstance(stated, list) else None
+    return bool(distributed.get("pg_count", len(configured_groups(distributed))) == 1)
 
 
 def _place(inputs: object) -> int | None:

@@ -6,8 +6,10 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.ranks.configured import configured_groups
 from analyzer.ranks.document import GroupKind
 from analyzer.ranks.group_kinds import kind_of_group, shares_sequences
+from analyzer.ranks.summary import GroupPart
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
 from traces.messages import Message, parse_message
@@ -50,8 +52,8 @@ def of_groups(trace: Trace, frame: pd.DataFrame, exposed: IntervalSet) -> tuple[
     """
     stated = trace.kernels["message"]
     said = [*map(parse_message, distinct_texts(stated)), None]
-    names = _descriptions(trace)
-    keys = [None if one is None or one.group is None else _key(one, names) for one in said]
+    known = {one.name: one for one in configured_groups(trace.meta.distributed)}
+    keys = [None if one is None or one.group is None else _key(one, known.get(one.group)) for one in said]
     place = {key: number for number, key in enumerate(dict.fromkeys(key for key in keys if key is not None))}
     number = np.array([-1 if key is None else place[key] for key in keys], dtype=np.int64)
     number = number[codes_of(stated)[frame["row"].to_numpy()]]
@@ -69,19 +71,9 @@ def of_groups(trace: Trace, frame: pd.DataFrame, exposed: IntervalSet) -> tuple[
     return tuple(sorted((one for one in found if one.exposed), key=lambda one: -one.exposed.total_ns))
 
 
-def _key(message: Message, names: dict[str, str]) -> _Stated:
-    size = message.size or len(message.ranks) or None
-    return _Stated(message.group, size, message.description or names.get(str(message.group)))
-
-
-def _descriptions(trace: Trace) -> dict[str, str]:
-    """What the trace says of all groups, by name."""
-    stated = trace.meta.distributed.get("pg_config")
-    return {
-        str(one["pg_name"]): str(one["pg_desc"])
-        for one in (stated if isinstance(stated, list) else ())
-        if isinstance(one, dict) and one.get("pg_desc") and "pg_name" in one
-    }
+def _key(message: Message, known: GroupPart | None) -> _Stated:
+    size = message.size or len(message.ranks) or (None if known is None else known.size or len(known.ranks) or None)
+    return _Stated(message.group, size, message.description or (None if known is None else known.description))
 
 
 def between_layers_by_groups(groups: tuple[OfGroup, ...], exposed: IntervalSet) -> bool | None:
