@@ -24,6 +24,8 @@ _COUNTS_OTHERS = Pattern(
 _DIMENSION = Pattern(r"(?i)(?:^|[^a-z])(?:tp|dp|pp|ep|cp|sp|mp)[_\-.]?\d+")
 # One name for what torch, NCCL and gloo call by several.
 _KINDS = (
+    # DeepEP and its forks: all ranks meet before tokens are sent, and once more before they come back.
+    (Pattern(r"(?:\w+_)?ep::(?:\w+::)*(?:cached_)?notify(?:_dispatch|_combine)?(?![a-z_])"), "barrier"),
     # As vLLM, sglang, aiter and TensorRT-LLM call theirs.
     (Pattern(r"(?i)all_?reduce|cross_device_reduce|quickreduce|(?:multimem|mnnvl)_all_?reduce"), "all_reduce"),
     (Pattern(r"(?i)reduce_?scatter"), "reduce_scatter"),
@@ -37,6 +39,8 @@ _KINDS = (
     (Pattern(r"(?i)scatter"), "scatter"),
     (Pattern(r"(?i)reduce"), "reduce"),
 )
+# Halves of an exchange among all (perplexityai/pplx-garden) are no messages between two.
+_HALF = Pattern(r"(?<![A-Za-z0-9])a2a_\w*(?:send|recv)")
 # Every member waits for every other one: all leave together.
 SYMMETRIC = frozenset(("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "barrier"))
 PAIRWISE = frozenset(("send", "recv"))
@@ -66,4 +70,6 @@ def rank_in(name: str) -> int | None:
 
 def kind_of(name: str) -> str:
     """The kind of a collective by whatever a library calls it; the name itself where it is none that is known."""
+    if _HALF.search(name):
+        return name
     return next((kind for pattern, kind in _KINDS if pattern.search(name)), name)

@@ -17,7 +17,8 @@ _KINDS = (
     (
         "all_to_all",
         Pattern(
-            r"all_?(?:to|2)_?all|(?<![a-z0-9])a2a(?![a-z0-9])|moeA2A|(?<![a-z])(?:dispatch|combine)", re.IGNORECASE
+            r"all_?(?:to|2)_?all|(?<![a-z0-9])a2a(?![a-z0-9])|moeA2A|(?<![a-z])(?:Ep)?(?:dispatch|combine)",
+            re.IGNORECASE,
         ),
     ),
     (
@@ -26,6 +27,7 @@ _KINDS = (
     ),
     ("broadcast", Pattern(r"broadcast", re.IGNORECASE)),
     ("send_recv", Pattern(r"send_?recv|(?<![a-z])(?:send|recv)(?![a-z])", re.IGNORECASE)),
+    ("reduce", Pattern(r"nccl(?:Dev)?Kernel_Reduce(?![a-z])", re.IGNORECASE)),
 )
 
 

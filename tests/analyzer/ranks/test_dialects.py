@@ -262,6 +262,10 @@ def test_a_rank_is_read_from_a_name_only_where_it_is_one(name: str, rank: int | 
             "void deep_ep::internode_ll::dispatch<true, 7168>(void*)",
             "void deep_ep::internode_ll::dispatch<true, 7168>(void*)",
         ),
+        ("void deep_ep::intranode::notify_dispatch<8>(int const*, int*)", "barrier"),
+        ("void deep_ep::internode::cached_notify<true, 4>(int)", "barrier"),
+        ("a2a_dispatch_send_kernel", "a2a_dispatch_send_kernel"),
+        ("a2a_combine_recv_kernel", "a2a_combine_recv_kernel"),
     ],
 )
 def test_a_kernel_is_of_a_kind_only_where_its_name_says_so(kernel: str, kind: str) -> None:

@@ -129,6 +129,9 @@ def test_the_table_names_kinds_that_no_range_names() -> None:
         ("one_shot_all_reduce_kernel", "all_reduce"),
         ("void quickreduce::allreduce_prototype_twoshot<quickreduce::AllReduceTwoshot>(half*)", "all_reduce"),
         ("on_device_all_to_all_v_kernel", "all_to_all"),
+        ("EpDispatchIntraNodeKernel_bf16", "all_to_all"),
+        ("ep_combine_kernel", "all_to_all"),
+        ("ncclDevKernel_Reduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "reduce"),
         ("void tensorrt_llm::kernels::moeA2ADispatchKernel<4>(MoeA2ADispatchKernelPointers)", "all_to_all"),
     ],
 )

@@ -37,18 +37,22 @@ _LIBRARIES = Pattern(
     r"|(?:\w+::)*(?:deep_ep|hybrid_ep|nccl_ep|mori|intranode|internode(?:_ll)?)::|nccl_ep_"
     r"|(?:\w+::)*(?:\w+_)?ep::(?:\w+::)*(?:cached_)?(?:notify|dispatch|combine)"
     r"|Ep(?:Dispatch|Combine)\w*Kernel"
+    # SandAI-org/MagiAttention (grpcoll::intranode::group_cast_kernel, notify_group_cast_kernel, group_reduce_kernel).
+    r"|magi_attn_comm::"
     # pytorch/pytorch, torch/csrc/distributed/c10d/symm_mem: barriers, signals and exchanges over symmetric memory.
     r"|c10d::(?:symmetric_memory|nvshmem_extension)::|exchangeSplitAndOffset"
-    # NVIDIA/TensorRT-LLM (moeA2ADispatchKernel, moeAllToAllKernel).
-    r"|(?:\w+::)*moe(?:A2A|AllToAll)\w*Kernel"
+    # NVIDIA/TensorRT-LLM (moeA2ADispatchKernel, moeAllToAllKernel; moeA2ASanitizeExpertIdsKernel sends nothing).
+    r"|(?:\w+::)*moe(?:A2A(?!Sanitize)|AllToAll)\w*Kernel"
 )
 # What a kernel does, as a word of the last part of its name, whoever wrote it. Triton's kernels have no namespace
 # (meta-pytorch/kraken one_shot_all_reduce_kernel, on_device_all_to_all_v_kernel, megatron.core _multimem_all_gather_kernel,
 # ByteDance-Seed/Triton-distributed all_to_all_kernel); nor have those of openucx/ucc, tl/cuda/kernels (allreduce_kernel),
-# perplexityai/pplx-garden (a2a_dispatch_send_kernel) and the examples of MSCCL++ (allgather0).
+# perplexityai/pplx-garden (a2a_dispatch_send_kernel) and the examples of MSCCL++ (allgather0), nor what libraries of experts are
+# written in elsewhere (ep_dispatch_kernel, nixl_ep_dispatch, ai-dynamo/nixl).
 _WORDS = Pattern(
     r"(?:(?<![a-z])all|All|ALL)_?(?:[rR]educe|REDUCE|[gG]ather|GATHER|(?:[tT]o|TO|2)_?(?:[aA]ll|ALL))"
     r"|(?:(?<![a-z])r|R)educe_?[sS]catter|(?<![A-Za-z0-9])a2a(?![a-z0-9])|A2A(?=[A-Z_])"
+    r"|(?<![A-Za-z0-9])ep_(?:dispatch|combine)(?![a-z])"
 )
 # vllm::, sglang:: and aiter::cross_device_reduce_1stage, aiter::reduce_scatter_cross_device_store; multicast addresses, Lamport's
 # flags exist only between devices (torch's symmetric memory; TensorRT-LLM and FlashInfer).
@@ -72,7 +76,11 @@ _ARITHMETIC = Pattern(
 )
 # Whatever the arguments say: torch's check of what is about to be sent runs inside the collective's own range (NanCheck.cu), and
 # so may torch's own kernels, libraries' primitives, and what Inductor compiled around a collective and named after it.
-_LOCAL = Pattern(r"(?:\w+::)*checkForNaN|at::|(?:at_cuda_detail::)?(?:cub|thrust)::|triton_[a-z]{2,4}_fused_")
+# DeepEP counts on the device alone which tokens go where before it sends any.
+_LOCAL = Pattern(
+    r"(?:\w+::)*checkForNaN|at::|(?:at_cuda_detail::)?(?:cub|thrust)::|triton_[a-z]{2,4}_fused_"
+    r"|(?:\w+::)*layout::get_dispatch_layout"
+)
 _MANGLED_PART = Pattern(r"L?(\d{1,4})")
 
 
