@@ -38,7 +38,8 @@ loss.backward()
    micro-batches, an interleaved schedule.
 
 ## Expected gain
-At most the exposed time that compute without a collective beside it could hide. CO001 counts the same time, whatever its cause.
+At most the exposed time that compute without a collective beside it could hide, but for what the other ranks' traces tell to be
+waiting. CO001 counts the same time, whatever its cause.
 
 ## When it is wrong
 Where there is far more communication than compute, overlap can hide little: send less (CO001). A collective that waits for a
@@ -62,6 +63,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.communication.advice import hide_more
 from rules.communication.kinds import mostly_numbers
+from rules.communication.ranks_read import movable
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -93,13 +95,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     alone = facts.time.waterfall.owned("compute") - found.running
-    part = min(1.0, alone.total_ns / found.exposed.total_ns)
+    moves = movable(facts)
+    part = min(1.0, alone.total_ns / max(moves.total_ns, 1))
     yield Finding(
         why=f"Only {share(found.hidden_ratio)} of the collectives' time runs beside compute{_reason(facts)}; alone they take "
         f"{share(exposed)} of the step.",
         saving=Saving(
-            claims=found.exposed.scaled(part),
-            basis="collectives alone, as far as compute without a collective beside it could hide them",
+            claims=moves.scaled(part),
+            basis="collectives alone, as far as compute without a collective beside it could hide them; no waiting that is known",
         ),
         fix=_fix(facts),
         verify=f"Record again: collectives should {_where(facts)}; the hidden share should pass 70 %.",

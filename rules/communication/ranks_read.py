@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import waiting_for_others
 from analyzer.finding import Advice
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, rate
 from rules.communication.kinds import SMALL_BYTES, mostly_numbers
 
@@ -23,6 +24,21 @@ def every_rank_is_read(facts: Facts) -> bool:
     """Whether the traces of all ranks of the job were read, whether or not their collectives could be matched."""
     size = None if facts.job is None else facts.job.job.world_size
     return facts.job is not None and size is not None and len(facts.job.used) >= size
+
+
+def movable(facts: Facts) -> IntervalSet:
+    """Exposed communication that sending less, or beside compute, can shorten: all but what is known to be waiting for other ranks.
+
+    Stages of a pipeline wait however even they are, which more micro-batches shorten: there it is what one waits for a late rank.
+    """
+    exposed, place = facts.communication.collectives.exposed, facts.job
+    row = None if place is None or not place.job.matched.matched else place.row
+    if place is None or row is None or not row.exposed_ns:
+        return exposed
+    waits = 0 if facts.communication.collectives.stages else row.exposed_waiting_least_ns or 0
+    if place.late is not None and place.late.of_rank and not place.is_late:
+        waits = max(waits, min(row.exposed_waiting_most_ns or 0, place.late.waited_ns_per_step))
+    return exposed.scaled(1 - min(waits / row.exposed_ns, 1.0))
 
 
 def waiting_or_transferring(facts: Facts) -> str:

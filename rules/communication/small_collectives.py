@@ -71,6 +71,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import size
 from rules.communication import sharded
 from rules.communication.kinds import BUCKET_BYTES, MANY_CALLS, SMALL_BYTES, mostly_own_calls, of_own_calls
+from rules.communication.ranks_read import movable
 
 META = RuleMeta(
     code="CO005",
@@ -129,8 +130,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"{per_step:.0f} collectives a step, the median of {size(median)}: each costs its start, whatever its size.",
         saving=Saving(
-            claims=(found.exposed & spans).scaled(1 - kept),
-            basis="exposed time of the small collectives that buckets of 25 MiB would do away with",
+            claims=(movable(facts) & spans).scaled(1 - kept),
+            basis="exposed time of the small collectives that buckets of 25 MiB would do away with; no waiting that is known",
         ),
         fix=_fix(facts),
         verify="Record again: a few collectives a step, of megabytes each.",
