@@ -261,7 +261,8 @@ class Turns(JobPart, frozen=True, kw_only=True):
 class Job(JobPart, frozen=True, kw_only=True):
     """All ranks of one job together. `steps` are the step numbers that `ranks[].waiting_by_step_ns` stands beside.
 
-    `turns` is None where no step, or each for the same rank, waits.
+    `turns` is None where no step, or each for the same rank, waits. `pace` says in a sentence how fast the busiest link moves data
+    that no two equal ones can be held against; it is empty where none does.
     """
 
     name: str
@@ -283,6 +284,7 @@ class Job(JobPart, frozen=True, kw_only=True):
     contended: tuple[Contended, ...] = ()
     other_loops: tuple[OtherLoop, ...] = ()
     turns: Turns | None = None
+    pace: str = ""
     matched: MatchCount
     failed: tuple[Failed, ...]
 

@@ -31,6 +31,7 @@ from analyzer.ranks.waiting.cores import beyond_lacking, starved
 from analyzer.ranks.waiting.ideals import all_alike, balanced, worth
 from analyzer.ranks.waiting.late import Lateness, lateness
 from analyzer.ranks.waiting.other_loops import other_loops
+from analyzer.ranks.waiting.pace import pace
 from analyzer.ranks.waiting.peers import Peers, hold_against_peers
 from analyzer.ranks.waiting.replay import Replay
 from analyzer.ranks.waiting.slow_links import link_name, slow_links
@@ -60,6 +61,7 @@ class Measured(msgspec.Struct, frozen=True):
     without_peers_ns: float
     why_none: str | None
     other_loops: tuple[OtherLoop, ...]
+    pace: str
 
 
 # Played again as it was recorded, the job takes as long as it did; where it does not, what is played is another job.
@@ -128,6 +130,7 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
     return Measured(
         rows, matched, clocks, found, pipe, late, moved, unlike_ns, why_unsaid, step_ns, what_if, seen, faithful, turns,
         without_peers_ns, None if len(matched) and together else why_unmatched(rows), other_loops(aligned),
+        pace(rows, moved.every),
     )  # fmt: skip
 
 
@@ -181,6 +184,7 @@ def _document(roll: Roll, measured: Measured, name: str) -> Job:
         contended=contended(rows, matched, found),
         other_loops=measured.other_loops,
         turns=_turns(measured),
+        pace=measured.pace,
         matched=MatchCount(
             matched=len(matched.rows),
             alone=matched.alone,
@@ -205,6 +209,7 @@ def _grounds(measured: Measured) -> Grounds:
         error_ns=measured.clocks.error_ns or 0,
         faithful=measured.faithful,
         uncompared_ns=measured.links.uncompared_ns,
+        pace=measured.pace,
         unlike=_unlike(measured),
         seldom=measured.lateness.seldom,
         why_unsaid=measured.why_unsaid,

@@ -31,6 +31,7 @@ class Grounds(msgspec.Struct, frozen=True):
         faithful: Whether the job, played again as recorded, takes as long as it did.
         uncompared_ns: Exposed time in transfers that there are fewer than two equal ones for, a step.
         why_unsaid: That somebody is late by no more than ranks lacked cores, as a sentence; else empty.
+        pace: How fast the busiest of those moves data, as a sentence; empty where that is not known.
         unlike: That of two equal groups one is much slower, in words; else empty.
         starved: Which ranks had no core for how much of their steps, in words; else empty.
         turns: What each step's latest rank does longer, where that is another one each time; None where it is not.
@@ -46,6 +47,7 @@ class Grounds(msgspec.Struct, frozen=True):
     error_ns: int
     faithful: bool
     uncompared_ns: float = 0.0
+    pace: str = ""
     unlike: str = ""
     why_unsaid: str = ""
     starved: str = ""
@@ -151,7 +153,8 @@ def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
         return _nothing(
             "nobody",
             f"No rank or stage holds the others up for 5 % of a step or more. {duration(grounds.uncompared_ns)} of each {step} "
-            "step move data in groups with no two equal ones beside them: whether their links are slow is not said.",
+            "step move data in groups with no two equal ones beside them: whether their links are slow is not said."
+            + (f" {grounds.pace}" if grounds.pace else ""),
         )
     else:
         return _nothing("nobody", "No rank, link or stage holds the others up for 5 % of a step or more.")

@@ -65,7 +65,8 @@ def waiting_or_transferring(facts: Facts) -> str:
         )
     least, most = row.exposed_waiting_least_ns or 0, row.exposed_waiting_most_ns or 0
     if 2 * most <= held:
-        return f"By the {len(place.used)} ranks read it is for the most part transferring."
+        paced = f" {place.job.pace}" if place.job.pace else ""
+        return f"By the {len(place.used)} ranks read it is for the most part transferring.{paced}"
     unread = "" if place.every_rank_is_here else ", those that were not read among them"
     return f"{_between(least, most)} of the {duration(held)} that nothing hides inside them is waiting for other ranks{unread}."
 
