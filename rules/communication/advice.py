@@ -59,15 +59,15 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
 
 
 def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
+    if rings.shares_sequences(facts):
+        return rings.move_less(facts)
     if _exchanges(facts):
         return _exchange_less(facts)
-    if facts.communication.collectives.ring:
-        return (rings.SHORTER,)
-    if facts.communication.collectives.stages:
-        part = facts.communication.served_part
-        more = micro_batches.of_pipeline(None if facts.job is None else facts.job.job.pipeline, _FEWER_GAPS)
+    if facts.communication.passing.stages:
+        part, pipe = facts.communication.served_part, None if facts.job is None else facts.job.job.pipeline
+        more = micro_batches.of_pipeline(pipe, _FEWER_GAPS)
         # One that updates what it takes no gradients of is no stage.
-        return _summed(part) if part == "server" else (*_summed(part), more)
+        return _summed(part) if part == "server" else (*_summed(part), more, *rings.perhaps(facts))
     if facts.communication.collectives.activations:
         fewer = _FEWER_PARTS if facts.device.main is not None else _FEWER_PARTS_ON_HOSTS
         return (*((_KEPT_SPLIT,) if _gathers_between(facts) else ()), fewer)
@@ -97,11 +97,11 @@ def hide_more(facts: Facts) -> tuple[Advice, ...]:
 
 
 def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
+    if rings.shares_sequences(facts):
+        return rings.hide_more(facts)
     if _exchanges(facts):
         return _exchange_beside_compute(facts)
-    if facts.communication.collectives.ring:
-        return (rings.HEADS_INSTEAD,)
-    if facts.communication.collectives.stages:
+    if facts.communication.passing.stages:
         return () if facts.communication.served_part == "server" else (micro_batches.INTERLEAVED,)
     if facts.communication.collectives.activations:
         # The compiler splits products over symmetric memory, which devices have.

@@ -148,9 +148,8 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         "compile afterwards. A library that reduces them (DeepSpeed, Horovod) has settings of its own.",
     )
     found = facts.communication.collectives
-    known = (
-        facts.model.infers or found.data_parallel or found.sharded or found.stages or found.activations or found.library
-    )
+    by_module = found.data_parallel or found.sharded or found.library
+    known = facts.model.infers or by_module or facts.communication.passing.stages or found.activations
     no_gradients = not found.may_be_gradients or mostly_numbers(facts)
     return hide_more(facts) if known or no_gradients else (wrap, *hide_more(facts))
 

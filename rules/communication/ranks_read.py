@@ -35,7 +35,7 @@ def movable(facts: Facts) -> IntervalSet:
     row = None if place is None or not place.job.matched.matched else place.row
     if place is None or row is None or not row.exposed_ns:
         return exposed
-    waits = 0 if facts.communication.collectives.stages else row.exposed_waiting_least_ns or 0
+    waits = 0 if facts.communication.passing.stages else row.exposed_waiting_least_ns or 0
     if place.late is not None and place.late.of_rank and not place.is_late:
         waits = max(waits, min(row.exposed_waiting_most_ns or 0, place.late.waited_ns_per_step))
     return exposed.scaled(1 - min(waits / row.exposed_ns, 1.0))
@@ -114,7 +114,7 @@ def _is_late(facts: Facts) -> bool:
 
 def _mostly_waits(facts: Facts) -> bool:
     """Whether more than half of what nothing hides is known to be waiting: of stages that is so however even they are."""
-    if facts.communication.collectives.stages:
+    if facts.communication.passing.stages:
         return False
     row = None if facts.job is None or not facts.job.job.matched.matched else facts.job.row
     return row is not None and 2 * (row.exposed_waiting_least_ns or 0) > (row.exposed_ns or 0)

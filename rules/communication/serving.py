@@ -61,13 +61,13 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
     if "all_to_all" in (found.main_kind or ""):
         return (_BALANCED,) if facts.communication.exchanged.experts else (_OF_SEQUENCES, _BALANCED_IF_EXPERTS)
     # Links between devices mean nothing to processes on CPUs.
-    return () if found.stages or facts.device.main is None else (_REPLICAS,)
+    return () if facts.communication.passing.stages or facts.device.main is None else (_REPLICAS,)
 
 
 def hide_more(facts: Facts) -> tuple[Advice, ...]:
     """Let something else run beside what has to be sent; never empty."""
     found = facts.communication.collectives
-    if found.stages:
+    if facts.communication.passing.stages:
         return (_MORE_IN_FLIGHT,)
     reduces = (found.main_kind or "").replace("_", "").startswith("allreduce")
     if not reduces or facts.device.main is None:

@@ -150,14 +150,9 @@ class Collectives(msgspec.Struct, frozen=True):
         return 2 * sum(ns for kind, ns in self.exposed_ns.items() if _PAIR.match(kind)) > sum(self.exposed_ns.values())
 
     @property
-    def stages(self) -> bool:
-        """Whether it is waiting for a neighbour to send, as stages of a pipeline do."""
-        return self.messages and not self.ring
-
-    @property
-    def ring(self) -> bool:
-        """Whether it is messages of groups that share sequences, by their words: ring attention."""
-        return self.messages and mostly_of_sequences(self.groups)
+    def of_sequences(self) -> bool:
+        """Whether most of it is in groups that share sequences, by their words."""
+        return mostly_of_sequences(self.groups)
 
     @property
     def replicas_of_shards(self) -> bool:

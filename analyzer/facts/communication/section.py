@@ -10,6 +10,7 @@ from analyzer.facts.communication.buffers import buffer_broadcasts
 from analyzer.facts.communication.collectives import Collectives, call_spans, calls_of_library, collectives
 from analyzer.facts.communication.exchanged import Exchanged, exchanged
 from analyzer.facts.communication.own_calls import OwnCalls, own_calls
+from analyzer.facts.communication.passing import Passing, passing
 from analyzer.facts.communication.replicas import replicated_passes
 from analyzer.facts.communication.searches import nan_checks_ns, unused_parameter_search
 from analyzer.facts.communication.served import Part, served_part
@@ -92,6 +93,11 @@ class CommunicationFacts(Section):
     def behind_updates_ratio(self) -> float:
         """Share of the collectives that come behind an update and before the next backward pass."""
         return behind_updates_ratio(self.trace, self._host.ops, self.collectives.calls)
+
+    @fact
+    def passing(self) -> Passing:
+        """What messages between two ranks are, where most of the exposed time is in those."""
+        return passing(self.trace, self._steps, self._host, self.collectives)
 
     @fact
     def served_part(self) -> Part | None:

@@ -17,6 +17,7 @@ KERNELS = {
     "all_reduce": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
 }
 OF_LAYERS = "Split layers over fewer ranks"
+OF_SEQUENCES = "Share each sequence among fewer ranks"
 # What a collective is, what it takes, and the name and purpose of its group; neither is stated where that is None.
 Call = tuple[str, float, str | None, str | None]
 
@@ -99,15 +100,52 @@ def test_one_group_is_not_told_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("purpose", "ring"),
+    ("purpose", "ring", "stages"),
     [
-        ("CONTEXT_PARALLEL_GROUP", True),
-        ("mesh_cp", True),
-        ("PIPELINE_MODEL_PARALLEL_GROUP", False),
-        ("default_pg", False),
-        (None, False),
+        ("CONTEXT_PARALLEL_GROUP", True, False),
+        ("mesh_cp", True, False),
+        ("PIPELINE_MODEL_PARALLEL_GROUP", False, True),
+        # Whose words say nothing may be either.
+        ("default_pg", True, True),
+        (None, True, True),
     ],
 )
-def test_messages_of_a_ring_are_no_stages(purpose: str | None, ring: bool) -> None:
+def test_messages_of_a_ring_are_no_stages(purpose: str | None, ring: bool, stages: bool) -> None:
     _, fix = told([("send", 600.0, "5", purpose), ("all_reduce", 100.0, "3", "mesh_dp")], backward=True)
-    assert ("Share each sequence among fewer ranks" in fix, "Schedule1F1B" in fix) == (ring, not ring)
+    assert (OF_SEQUENCES in fix, "Schedule1F1B" in fix) == (ring, stages)
+
+
+@pytest.mark.parametrize(
+    ("targets", "sources", "size", "ring", "stages"),
+    [
+        # Gradients come back to whom activations came from; around a ring all goes one way; of two nobody knows.
+        ((1, 3), (1, 3), 4, False, True),
+        ((1,), (1,), 4, False, True),
+        ((3,), (1,), 4, True, False),
+        ((1,), (1,), 2, True, True),
+        ((1,), (), 4, True, True),
+    ],
+)
+def test_where_words_say_nothing_directions_do(
+    targets: tuple[int, ...], sources: tuple[int, ...], size: int, ring: bool, stages: bool
+) -> None:
+    messages = [*(("Dst Rank", one) for one in targets), *(("Src Rank", one) for one in sources)]
+    built = world([("send", 600.0, "5", None)], backward=True)
+    sent = [event["args"] for event in built.events if "Collective name" in event.get("args", {})]
+    for place, args in enumerate(sent):
+        key, peer = messages[place % len(messages)]
+        args |= {"Collective name": "send" if key == "Dst Rank" else "recv", key: peer, "Group size": size}
+    fix = " ".join(advice.code for advice in judged(RULE, built).finding.fix)
+    assert (OF_SEQUENCES in fix, "Schedule1F1B" in fix) == (ring, stages)
+
+
+@pytest.mark.parametrize(("kind", "instead"), [("all_gather", "--cp-comm-type p2p"), ("send", "--cp-comm-type a2a")])
+def test_what_ranks_that_share_sequences_send_is_no_parameter(kind: str, instead: str) -> None:
+    _, fix = told([(kind, 600.0, "5", "CONTEXT_PARALLEL_GROUP"), ("all_reduce", 100.0, "3", "mesh_dp")], backward=True)
+    assert OF_SEQUENCES in fix
+    assert instead in fix
+
+
+def test_sums_over_ranks_that_share_sequences_are_of_gradients() -> None:
+    _, fix = told([("all_reduce", 600.0, "5", "mesh_cp")], backward=True)
+    assert OF_SEQUENCES not in fix
