@@ -26,13 +26,29 @@ BETWEEN_LAYERS = Advice(
     "Each such read empties the device's queue, and the host's own code behind it shows: without them that code runs beside "
     "the device's work.",
 )
+BETWEEN_KERNELS = Advice(
+    "text",
+    "Take away what the program reads several times a step while it computes (`.item()`, `.tolist()`, `if tensor:`): keep it a "
+    "tensor (`torch.where`, `index_select`), know it on the host before, or read it once, behind the step's work.",
+    "Each such read empties the device's queue, and the host's own code behind it shows: without them that code runs beside "
+    "the device's work.",
+)
 
 
-def between_layers(facts: Facts, time: IntervalSet) -> bool:
-    """Whether a good part follows sizes of results that are read several times a step: a model asks for them, no simulator does."""
-    sized = facts.sync.after_sizes(time)
-    often = facts.steps.noun != "recording" and len(sized.start_ns) > facts.steps.count
-    return often and sized.total_ns >= WORTH_A_PLACE * time.total_ns
+def in_between(facts: Facts, time: IntervalSet) -> Advice | None:
+    """What to do where a good part follows what a model reads several times a step; None where not, or a simulator may answer.
+
+    Nobody steps a simulator behind the sizes of results. What one answers to values is sent to the device before the next is read.
+    """
+    for read, advice in (
+        (facts.sync.after_sizes(time), BETWEEN_LAYERS),
+        (facts.sync.after_reads(time), BETWEEN_KERNELS),
+    ):
+        often = facts.steps.noun != "recording" and len(read.start_ns) > facts.steps.count
+        asked = advice is BETWEEN_LAYERS or not facts.transfer.may_answer(read)
+        if often and asked and read.total_ns >= WORTH_A_PLACE * time.total_ns:
+            return advice
+    return None
 
 
 def hidden(facts: Facts, time: IntervalSet) -> IntervalSet:

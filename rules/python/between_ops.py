@@ -62,8 +62,11 @@ def _leads_to_update(name: str) -> bool:
 
 
 def acts_on_values(facts: Facts, time: IntervalSet) -> bool:
-    """Whether most of the time follows the reading of a value: the program acts on it, as a simulator does."""
+    """Whether most of the time follows the reading of a value that something may answer: it is acted on, as by a simulator."""
     found = facts.sync.silences(time)
     if not found or found[0].total_ns < WORTH_A_PLACE * time.total_ns or annotation_kind(found[0].after) == "loader":
         return False
-    return found[0].before == "aten::item" or facts.sync.after_reads(time).total_ns >= WORTH_A_PLACE * time.total_ns
+    read = facts.sync.after_reads(time)
+    if read.total_ns >= WORTH_A_PLACE * time.total_ns:
+        return facts.transfer.may_answer(read)
+    return found[0].before == "aten::item" and facts.transfer.may_answer(time)

@@ -11,6 +11,7 @@ from analyzer.facts.model.section import ModelFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.section import SyncFacts
+from analyzer.facts.transfer.answers import may_answer
 from analyzer.facts.transfer.computed_on_host import computed_on_host
 from analyzer.facts.transfer.copies import (
     SMALL_BYTES,
@@ -121,6 +122,10 @@ class TransferFacts(Section):
     def blocked_after(self, copies: Copies) -> BlockedAfter:
         """Waiting that copies to the device cause after their call."""
         return blocked_after(self._steps, self._sync, self.copies, copies)
+
+    def may_answer(self, read: IntervalSet) -> bool:
+        """Whether something may answer the values that some host time follows; see `answers.may_answer`."""
+        return may_answer(self.copies.all, self._sync.waits, read)
 
     def state_out_bytes(self, pauses: IntervalSet) -> int | None:
         """What the steps with these pauses copy to the host, and no others do, as before a checkpoint; None where they do not."""

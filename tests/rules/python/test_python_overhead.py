@@ -189,6 +189,7 @@ def test_after_reading_the_loss_once_a_step_the_next_batch_comes_first_to_mind()
         builder.optimizer(step + 40_000, 10)
         builder.op("aten::item", step + 40_100, 100)
         builder.copy("DtoH", step + 40_110, 80, start=step + 40_150, dur=5, size=4, op=None)
+        builder.copy("HtoD", step + 100, 10, start=step + 120, dur=5, size=4_096)
     codes = [advice.code for advice in judged(RULE, builder).finding.fix]
     loads, simulates = (
         next(place for place, code in enumerate(codes) if word in code) for word in ("DataLoader", "AsyncVector")
@@ -208,6 +209,8 @@ def test_reading_a_whole_tensor_off_the_device_is_acting_on_it_too(after: str, t
             builder.launch(at, kernel_start=at + 10, kernel_dur=100, op="aten::linear")
             builder.op("aten::to", at + 10, 200)
             builder.copy("DtoH", at + 20, 180, start=at + 120, dur=10, size=4_096)
+            # What the world answers.
+            builder.copy("HtoD", at + 5_400, 10, start=at + 5_405, dur=5, size=4_096, op=None)
             if told:
                 builder.op(after, at + 5_300, 10)
             else:
