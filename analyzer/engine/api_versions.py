@@ -75,6 +75,9 @@ APIS = (
     _api(r"\bparametrize\b", (1, 9)),  # release notes of 1.9: torch.nn.utils.parametrize
     _api(r"grouped_mm", (2, 10)),
     _api(r"torch\.linalg\.eigh", (1, 8)),  # release notes of 1.8
+    _api(r"torch\.linalg\.inv_ex", (1, 9)),  # documentation of 1.9
+    _api(r"torch\._assert_async", (1, 9)),  # pytorch#53086 of March 2021, behind 1.8
+    _api(r"set_default_validate_args", (1, 8)),  # documentation of 1.8
     _api(r"nonzero_static", (2, 1)),
     _api(r"torch\.func\b|torch\.vmap", (2, 0)),
     _api(r"torch\.inference_mode", (1, 9)),  # release notes of 1.9

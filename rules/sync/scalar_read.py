@@ -38,6 +38,8 @@ print(total.item())
 4. Where the value is needed each step, read the previous step's: a copy into pinned memory with `non_blocking=True` and an event.
    So it is with `.to("cpu")` and `.cpu()`; what the host made itself, as lengths, it keeps instead of reading it back.
 5. What an op of an extension reads itself is mostly the size of its result: state it (`dim_size`, `num_segments`).
+6. Ops of torch that read: `one_hot` without `num_classes`; `torch.linalg.inv` and its kin, whose `_ex` forms do not.
+7. Checks of values (`torch.distributions`, assertions): switch them off once the program is known to be right.
 
 ## Expected gain
 At most the device's idle time from the reads on, never more than the reads lasted, up to the next call that waits for another
@@ -72,6 +74,7 @@ from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count, share
 from rules.optimizer.advice import FUSED_CLASSES, fused
 from rules.optimizer.reading import ON_DEVICE, counters, mostly_in_updates, where
+from rules.sync.asking_ops import CHECKS, reading_op, stated
 from rules.sync.judging import BEHIND_RATIO, MIN_RATIO, beside_work, finding, fires, idle_behind
 from rules.sync.read_fixes import copied_fixes, read_fixes
 from traces.trace import Capability
@@ -90,6 +93,8 @@ META = RuleMeta(
     ),
 )
 
+# Of the reads, from this part on it is what they are for.
+_MOST = 0.5
 _BY_VALUE = "`.item()`, `float()`, `if tensor:` and `print`"
 _BY_COPY = '`.to("cpu")`, `.cpu()`, `.numpy()` and `.tolist()`'
 
@@ -110,15 +115,26 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"({count(len(calls), 'waiting call')}){beside_work(facts, 'scalar')}"
         )
         return
-    extension = _extension(calls)
-    inside = f" inside `{extension}`, which copies them itself" if extension else ""
+    extension, op = _extension(calls), reading_op(calls)
+    checks = facts.sync.checks(calls)
+    inside = (
+        f" inside `{extension}`, which copies them itself"
+        if extension
+        else f" inside `{op}`, which reads them itself"
+        if op
+        else ""
+    )
     yield finding(
         facts,
         calls,
         "scalar",
         "reading single values off the device"
-        + (inside or f"{where(facts)}, as {_BY_COPY if calls.copied else _BY_VALUE} do{_next_to(facts, calls)}"),
-        (_stated(extension),) if extension else _fixes(facts, calls),
+        + (
+            inside
+            or f"{where(facts)}, as {_BY_COPY if calls.copied else _BY_VALUE} do{_next_to(facts, calls)}"
+            + (f"; {share(checks)} of them answer a check (`all`, `any`, `isnan`, ...)" if checks >= _MOST else "")
+        ),
+        (_stated(extension),) if extension else (stated(op),) if op else _fixes(facts, calls, checks=checks >= _MOST),
         "Record again: fewer device-to-host copies a step, and a longer launch lead; the share of SY001 should fall below 2 %.",
         _caveats(facts),
     )
@@ -167,11 +183,13 @@ def _none(facts: Facts) -> str:
     return "no single value is read off the device in the used steps"
 
 
-def _fixes(facts: Facts, calls: WaitingCalls) -> tuple[Advice, ...]:
+def _fixes(facts: Facts, calls: WaitingCalls, *, checks: bool) -> tuple[Advice, ...]:
     if mostly_in_updates(facts):
         return (ON_DEVICE,)
     if calls.copied:
         return copied_fixes(facts)
+    if checks and not facts.model.infers:
+        return (CHECKS, *read_fixes(facts)[1:])
     return counters(facts) or read_fixes(facts)
 
 

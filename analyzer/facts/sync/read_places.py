@@ -21,6 +21,25 @@ _SAYS_NOTHING = Pattern(
     r"|empty|zeros|ones|full|clone|where|exp|log|clamp\w*|index|slice|squeeze|unsqueeze|expand|transpose|t|permute|contiguous"
     r"|linear|mm|bmm|matmul|addmm|arange|isnan|isfinite|_\w*like|\w+_like|empty_strided|logical_\w+|bitwise_\w+)_?$"
 )
+# What makes one truth value of a tensor, or of a number that may be none.
+_CHECK = Pattern(r"aten::(?:all|any|isnan|isinf|isfinite|logical_(?:and|or|not))_?$")
+
+
+def checks(host: HostFacts, calls: WaitingCalls) -> float:
+    """The share of some reads right behind an op that makes a truth value, 0..1: as an assertion and validated arguments do.
+
+    Args:
+        host: What the threads of the host do.
+        calls: Calls that read values.
+    """
+    spans = host.outermost
+    frame = calls.frame[(calls.frame["thread"] == host.main_thread).to_numpy()]
+    begun = frame.groupby("unit", sort=False)["start_ns"].min().to_numpy()
+    if not len(begun) or not len(spans):
+        return 0.0
+    before = np.searchsorted(spans.start_ns, begun, side="right") - 2
+    check = np.array([_CHECK.match(name) is not None for name in spans.names])[spans.code]
+    return float((check[np.maximum(before, 0)] & (before >= 0)).mean())
 
 
 def neighbour(host: HostFacts, calls: WaitingCalls) -> tuple[str, float] | None:

@@ -15,7 +15,7 @@ from analyzer.facts.sync.asked_in_turn import asked_in_turn
 from analyzer.facts.sync.awaited_copies import awaited_copies
 from analyzer.facts.sync.behind import behind, waiting_beside
 from analyzer.facts.sync.op_gaps import Silence, after_reads, entering, silences
-from analyzer.facts.sync.read_places import neighbour
+from analyzer.facts.sync.read_places import checks, neighbour
 from analyzer.facts.sync.removable import removable
 from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.facts.sync.waits import OF_PROGRAM, Waits, host_reads, waits
@@ -53,6 +53,10 @@ class SyncFacts(Section):
     def neighbour_of(self, calls: WaitingCalls) -> tuple[str, float] | None:
         """The op that most of these calls stand next to, with the word for the side, and their share; None where none does."""
         return neighbour(self._host, calls) if len(calls) else None
+
+    def checks(self, calls: WaitingCalls) -> float:
+        """The share of some reads that answer a check; see `read_places.checks`."""
+        return checks(self._host, calls) if len(calls) else 0.0
 
     def removable(self, *reasons: str, copied: IntervalSet = EMPTY) -> IntervalSet:
         """Device-idle time that may end with the calls that have these reasons; see `removable.removable`."""

@@ -172,3 +172,18 @@ def test_what_an_op_of_an_extension_reads_is_read_by_no_line_of_the_program(read
     assert any("`dim_size`" in fix.code for fix in found.fix) is extension
     assert ("`.item()`" in found.why) is not extension
     assert any(".item()" in fix.code for fix in found.fix) is not extension
+
+
+@pytest.mark.parametrize(
+    ("before", "trained", "said"),
+    [("aten::all", True, True), ("aten::all", False, False), ("aten::linear", True, False)],
+)
+def test_checks_may_go_where_a_model_is_trained(before: str, *, trained: bool, said: bool) -> None:
+    """What makes tokens looks by `all` whether every text has ended."""
+    builder = world()
+    for number in range(3):
+        builder.op(before, number * STEP + 49_000, 900)
+        if trained:
+            builder.optimizer(number * STEP + 48_000, 500)
+    found = judged(RULE, builder).finding
+    assert any("validate_args" in fix.code for fix in found.fix) is said
