@@ -16,7 +16,6 @@ from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
 from analyzer.units import share
-from analyzer.verdict.set_memory import fills, set_memory
 from analyzer.verdict.shares import WORTH_TELLING_APART
 from traces.patterns import Pattern
 
@@ -71,9 +70,10 @@ def what_computes(facts: Facts) -> str:
     if not computing:
         return ""
     found = facts.kernels.named
-    filling = set_memory(facts, computing)
+    setting = facts.kernels.set_memory
+    filling = _set_memory(facts, computing)
     # What is told by itself is no part of another kind.
-    others = ~fills(facts) if filling else np.ones(len(found.frame), dtype=bool)
+    others = ~setting.kernels if filling else np.ones(len(found.frame), dtype=bool)
     parts = [
         ((found.spans(found.is_family(*families) & others) & computing).total_ns / computing.total_ns, words)
         for words, families in _KINDS
@@ -88,6 +88,16 @@ def what_computes(facts: Facts) -> str:
         # Of a device whose work has names of its own, being busy is all that is known.
         return "The names of its work do not say whether that is computing" + (f": {alone}." if alone else ".")
     return " ".join(one for one in (f"Of the computing: {said}." if said else "", _for_nothing(facts)) if one)
+
+
+def _set_memory(facts: Facts, computing: IntervalSet) -> str:
+    """`setting memory to a value 21 %, most of it in `aten::zeros``; empty where it is little."""
+    found = facts.kernels.set_memory
+    ratio = found.time.total_ns / computing.total_ns
+    if ratio < _WORTH_NAMING:
+        return ""
+    asked = f", most of it in `{found.asker[:_NAME_LENGTH]}`" if found.asker else ""
+    return f"setting memory to a value {share(ratio)}{asked}"
 
 
 def _unnamed(facts: Facts, computing: IntervalSet) -> str:

@@ -10,6 +10,7 @@ from rules.kernels import (
     layout_transposes,
     memory_bound,
     recomputed_activations,
+    set_memory,
     slow_pointwise,
     slower_later,
     slowing_device,
@@ -29,4 +30,5 @@ RULES: tuple[Rule, ...] = (
     few_resident_blocks.RULE,
     algorithm_search.RULE,
     slow_pointwise.RULE,
+    set_memory.RULE,
 )

@@ -196,6 +196,9 @@ def _left_to_software(facts: Facts, limits: Limits, measured: Measured) -> Outco
             "kernel for these sizes, number format and layout; another one of these, "
             "or its search (torch.backends.cudnn.benchmark = True), may find one"
         )
+    setting = facts.kernels.set_memory.time.total_ns / measured.computing_ns
+    if setting >= WORTH_NAMING:
+        return clear(f"the device computes for {measured.words}, but {share(setting)} of that sets memory to a value")
     reached = _unjudged_rate(facts, measured)
     if reached is not None:
         return cannot_tell(

@@ -113,7 +113,6 @@ SILENT: dict[str, str] = {
     "denormal weights": "a trace holds no values; that convolutions take eight times as long needs the same with other weights",
     "sizes of an exchange read each layer": "the reads own 0.3 % by themselves; what comes behind them, 5 %, is in SY002's line",
     "gradients copied into buckets": "copies of 4 % of the busy time are below the limits of the rules",
-    "empty tensors filled": "no rule knows the fills of deterministic mode",
     "LoRA beside the layers": "no rule knows adapters; that launches are the limit, and where, is told",
     "mask of a grammar sent blocking": "the copy and what follows it are 3 % of a pass, below the limits of the rules",
     "cache swapped block by block": "that copies are many and small is told; no rule names the op of an extension that makes them",

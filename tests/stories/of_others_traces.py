@@ -167,7 +167,11 @@ STORIES = (
         "a fifth of the computing sets memory to zero: buffers made once, or `torch.empty` where all is written",
         partial(_zeroed, True),
         bound=("compute",),
-        told=("~setting memory to a value 2\\d %, most of it in `aten::zeros`",),
+        told=(
+            "KE013",
+            "~torch.empty",
+            "~setting memory to a value 2\\d %, most of it in `aten::zeros`",
+        ),
         never=("OP003", "DL001"),
     ),
     Story(
@@ -177,7 +181,7 @@ STORIES = (
         "the same without them",
         partial(_zeroed, False),
         bound=("compute",),
-        never=("~setting memory", "OP003", "DL001"),
+        never=("~setting memory", "KE013", "OP003", "DL001"),
     ),
     Story(
         "packed sequences measured in each layer",

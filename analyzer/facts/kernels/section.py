@@ -37,6 +37,7 @@ from analyzer.facts.kernels.recorded_layers import RecordedLayers, recorded_laye
 from analyzer.facts.kernels.residency import Residency, residency
 from analyzer.facts.kernels.row_selects import row_selects
 from analyzer.facts.kernels.searches import Searches, searches
+from analyzer.facts.kernels.set_memory import SetMemory, set_memory
 from analyzer.facts.kernels.slowing import Slowing, slowing
 from analyzer.facts.kernels.timed_runs import TimedRuns, timed_runs
 from analyzer.facts.kernels.unpacked_in_ops import unpacked_by_op, unpacked_in_ops
@@ -47,6 +48,7 @@ from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any
+from analyzer.spans.open_spans import NONE
 from traces.patterns import Pattern
 
 # Dao-AILab/causal-conv1d and its Triton forms.
@@ -198,6 +200,15 @@ class KernelFacts(Section):
     def row_selects(self) -> BoolArray:
         """Which kernels select rows for the program itself, and look up no embedding; shape (kernels,)."""
         return row_selects(self._host, self.named)
+
+    @fact
+    def set_memory(self) -> SetMemory:
+        """Setting memory to a value, by kernels and by the driver."""
+        work, main = self._device.launched, self._device.main
+        memsets = work[
+            is_any(work["kind"], "memset") & (work["device"].to_numpy() == (NONE if main is None else main.device))
+        ]
+        return set_memory(memsets, self.named.frame, self._host.ops, self._time.waterfall.owned("compute"))
 
     @fact
     def conv_bias(self) -> ConvBias:

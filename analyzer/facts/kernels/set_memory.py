@@ -1,0 +1,67 @@
+"""How much of what the device does is setting memory to a value, and which op asks for most of it."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from analyzer.facts.host.ops import OpTree, pick_row
+from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import codes_of, distinct_texts, matching
+from analyzer.spans.open_spans import NONE
+from traces.reader.names.vocabulary import is_backward_node
+
+_MOST = 0.5
+# torch's kernel for values other than zero, and for tensors with holes.
+_FILLS = "FillFunctor"
+
+
+class SetMemory(msgspec.Struct, frozen=True):
+    """Setting memory to a value, in the used steps.
+
+    Args:
+        time: When the device that stands for the trace computes and does so.
+        kernels: Which kernels do, of `Kernels.frame`; others are the driver's own (`Memset`).
+        asker: The outermost op that asks for most of it, of the backward pass the node; empty where none does.
+        calls: How many there are.
+    """
+
+    time: IntervalSet
+    kernels: BoolArray
+    asker: str
+    calls: int
+
+
+def set_memory(memsets: pd.DataFrame, kernels: pd.DataFrame, ops: OpTree, computing: IntervalSet) -> SetMemory:
+    """Finds the kernels and the driver's own work that set memory to a value.
+
+    Args:
+        memsets: Rows of the device's launched work that are memsets.
+        kernels: `Kernels.frame`.
+        ops: The ops of the host's threads.
+        computing: When the device computes.
+    """
+    filling = matching(kernels["name"], lambda name: _FILLS in name)
+    time = (IntervalSet.of_rows(memsets) | IntervalSet.of_rows(kernels, filling)) & computing
+    thread, called = (memsets[name].to_numpy(np.int64) for name in ("launch_thread", "launch_start_ns"))
+    inside = computing.contains(memsets["start_ns"].to_numpy())
+    asking = np.concatenate([ops.enclosing(thread, called)[inside], kernels["op"].to_numpy(np.int64)[filling]])
+    dur = np.concatenate([memsets["dur_ns"].to_numpy(np.int64)[inside], kernels["dur_ns"].to_numpy(np.int64)[filling]])
+    return SetMemory(time, filling, _asker(ops, asking, dur), len(dur))
+
+
+def _asker(tree: OpTree, ops: Int64Array, dur_ns: Int64Array) -> str:
+    root = np.append(tree.nearest(tree.parent == np.arange(len(tree.parent))), NONE)[ops]
+    code = pick_row(codes_of(tree.ops["name"]).astype(np.int64), root)
+    known = code != NONE
+    if not known.any():
+        return ""
+    distinct, place = np.unique(code[known], return_inverse=True)
+    times = np.bincount(place, weights=dur_ns[known])
+    most = int(np.argmax(times))
+    if times[most] < _MOST * dur_ns.sum():
+        return ""
+    name = str(distinct_texts(tree.ops["name"])[distinct[most]])
+    return name.rpartition(" ")[2] if is_backward_node(name) else name
