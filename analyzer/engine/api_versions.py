@@ -76,6 +76,7 @@ APIS = (
     _api(r"grouped_mm", (2, 10)),
     _api(r"torch\.linalg\.eigh", (1, 8)),  # release notes of 1.8
     _api(r"torch\.linalg\.inv_ex", (1, 9)),  # documentation of 1.9
+    _api(r"fill_uninitialized_memory", (2, 2)),  # documentation of 2.2
     _api(r"torch\._assert_async", (1, 9)),  # pytorch#53086 of March 2021, behind 1.8
     _api(r"set_default_validate_args", (1, 8)),  # documentation of 1.8
     _api(r"nonzero_static", (2, 1)),

@@ -3,6 +3,7 @@
 from analyzer.rule import Rule
 from rules.transfer import (
     blocking_copies,
+    copies_between_devices,
     exposed_input_copies,
     float_images,
     layout_churn,
@@ -19,4 +20,5 @@ RULES: tuple[Rule, ...] = (
     layout_churn.RULE,
     float_images.RULE,
     blocking_copies.RULE,
+    copies_between_devices.RULE,
 )

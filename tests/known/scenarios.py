@@ -148,6 +148,7 @@ SCENARIOS: dict[str, Scenario] = {
     "XF005": Scenario(quiet={"op": "aten::mul"}),
     "XF006": Scenario(quiet={"kind": "unsigned char"}),
     "XF007": Scenario(quiet={"waiting": False}),
+    "XF008": Scenario(quiet={"rate": 100_000}),
 }
 # Worlds of several ranks are measurements already.
 OF_RANKS = frozenset({"CO003", "CO007", "CO008", "CO009"})
