@@ -73,6 +73,10 @@ SCHEMA: dict[str, dict[str, Column]] = {
         "sequence": Column("Int64", "Autograd sequence number, shared by a forward op and its backward."),
         "input_dims": Column("category", "Input shapes as JSON text, NA where not recorded."),
         "input_types": Column("category", "Input types as JSON text, NA where not recorded."),
+        "input_strides": Column(
+            "category",
+            "Strides of the inputs of convolutions and pointwise ops as JSON text; NA before torch 2.4, else NA.",
+        ),
         "concrete_inputs": Column(
             "category", "Numbers and lists among the inputs of convolutions and attention as JSON text, else NA."
         ),

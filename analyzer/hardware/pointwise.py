@@ -7,9 +7,11 @@ import numpy as np
 
 from analyzer.facts import Facts
 from analyzer.hardware.call import UnknownWorkError, decode_call
+from analyzer.hardware.layouts import Layout, of_longest
 from analyzer.hardware.limits import device_peaks
 from analyzer.hardware.operators import Operator, operators
 from analyzer.hardware.roofline import BRIEF_NS, place
+from analyzer.spans.arrays import BoolArray, Int64Array
 from traces.patterns import Pattern
 
 _POINTWISE = Pattern(r"elementwise_kernel(?:_manual_unroll)?<")
@@ -28,12 +30,14 @@ class Pointwise(msgspec.Struct, frozen=True):
         operator: The operator.
         least_ns: The least time of all its calls at the memory's peak.
         steps: Whether all its kernels step through memory, rather than run along it.
+        layouts: How its inputs lie in memory, where recorded strides tell; else empty.
     """
 
     number: int
     operator: Operator
     least_ns: float
     steps: bool
+    layouts: tuple[Layout | None, ...] = ()
 
     @property
     def ratio(self) -> float:
@@ -70,8 +74,18 @@ def pointwise(facts: Facts) -> tuple[Pointwise, ...]:
             and one.op not in _OTHER
             and _one_shape(one)
         ):
-            rows.append(Pointwise(number, one, at.least_ns, bool(stepping[number])))
+            layouts = of_longest(facts, *_calls(facts, mine == number))
+            # A tensor that is stretched to the others' shape has less to read than that says.
+            if "expanded" not in layouts:
+                rows.append(Pointwise(number, one, at.least_ns, bool(stepping[number]), layouts))
     return tuple(rows)
+
+
+def _calls(facts: Facts, kernels: BoolArray) -> tuple[Int64Array, Int64Array]:
+    """The ops that launch some kernels, and how long these take."""
+    frame = facts.kernels.named.frame
+    op, dur = (frame[name].to_numpy(np.int64)[kernels] for name in ("op", "dur_ns"))
+    return op[op >= 0], dur[op >= 0]
 
 
 def _one_shape(operator: Operator) -> bool:

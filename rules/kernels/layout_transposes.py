@@ -9,7 +9,8 @@ reorders the input before each convolution and the result after it.
 
 ## How it is measured
 `|layout kernels| / |device busy|`: `nchwToNhwc`, `nhwcToNchw`, `convertTensor_kernel` and `genericTranspose_kernel` (cuDNN),
-`batched_transpose_*` and `transpose_*NCHW*` (MIOpen).
+`batched_transpose_*` and `transpose_*NCHW*` (MIOpen). Where strides were recorded (torch 2.4 and later) they tell whether inputs
+and weights of the convolutions lie with their channels last already.
 
 ## Example
 Slow:
@@ -53,6 +54,7 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Figure, Finding, Outcome, clear, not_applicable
+from analyzer.hardware.layouts import ConvolutionLayouts, of_convolutions
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
 from rules.changes import channels_last
@@ -88,10 +90,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"reordering tensors for convolutions is {share(ratio)} of the busy time, below {share(limits['min_busy_ratio'])}"
         )
         return
+    layouts = of_convolutions(facts)
     per_step = duration(facts.steps.per_step(found.time_ns(rows)))
     yield Finding(
         why=f"The GPU spends {per_step} of {facts.steps.each} ({share(ratio)} of its busy time) reordering tensors between "
-        "channels-first and channels-last around convolutions.",
+        f"channels-first and channels-last around convolutions.{_lie(layouts)}",
         saving=kernel_saving(
             facts,
             found.time_ns(rows),
@@ -99,12 +102,50 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             of=((rows, 1.0),),
             kind=Figure.ESTIMATE,
         ),
-        fix=(_channels_first(), channels_last(facts)) if facts.kernels.instance_norms else (channels_last(facts),),
+        fix=(_channels_first(), channels_last(facts)) if facts.kernels.instance_norms else _fix(facts, layouts),
         verify="Record again: kernels named `nchwToNhwc`, `nhwcToNchw` or `batched_transpose` should be gone, but for weights.",
         steps_seen=steps_with(facts, rows),
         evidence=(kernel_table(facts, rows, "longest layout kernels"),),
         caveats=(_BOTH_WAYS,) if facts.kernels.instance_norms else (),
     )
+
+
+def _lie(layouts: ConvolutionLayouts | None) -> str:
+    """How inputs and weights lie, as a sentence; empty where no strides tell."""
+    if layouts is None:
+        return ""
+    inputs, weights = share(layouts.inputs_ratio), share(layouts.weights_ratio)
+    return f" Of the convolutions {inputs} get their input with channels last, and {weights} their weights."
+
+
+def _fix(facts: Facts, layouts: ConvolutionLayouts | None) -> tuple[Advice, ...]:
+    """Channels last for what does not lie so yet; ROCm's switch is missing where all does."""
+    if layouts is None or facts.device.kind == "rocm" or max(layouts.inputs_ratio, layouts.weights_ratio) < _MOST:
+        return (channels_last(facts),)
+    if layouts.inputs_ratio < _MOST:
+        return (_LOST,)
+    if layouts.weights_ratio < _MOST:
+        return (_OF_WEIGHTS,)
+    return (_ELSEWHERE,)
+
+
+_MOST = 0.5
+_LOST = Advice(
+    "diff",
+    " for images, labels in loader:\n+    images = images.to(memory_format=torch.channels_last)\n     output = model(images)",
+    "The weights lie with channels last already, most inputs do not: the images are not converted, or an op in between gives back "
+    "channels first (`view`, `permute(...).contiguous()`, an op without a channels-last kernel).",
+)
+_OF_WEIGHTS = Advice(
+    "python",
+    "model = model.to(memory_format=torch.channels_last)",
+    "The inputs lie with channels last already, the weights do not: each call converts them.",
+)
+_ELSEWHERE = Advice(
+    "text",
+    "Inputs and weights lie with channels last already: look in the table for which kernels convert, and whether those of the "
+    "backward pass do, where the gradient comes in another order (a loss or a head on channels first).",
+)
 
 
 def _channels_first() -> Advice:

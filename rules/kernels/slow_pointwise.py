@@ -12,8 +12,9 @@ brings a whole line of memory of which a few bytes are used, and each thread com
 ## How it is measured
 What an op reaches is the bytes of its inputs and result, by their recorded shapes, over the time of its kernels, against the
 memory's peak. Kernels named `elementwise_kernel<...>` or `elementwise_kernel_manual_unroll<...>` step; plain tensors run in
-`vectorized_elementwise_kernel`. Calls that the peak allows in less than 10 us do not count, nor do copies and fills. The loss is
-what the ops take beyond 80 % of the peak, which copies reach. Unit: nanoseconds.
+`vectorized_elementwise_kernel`. Where strides were recorded (torch 2.4 and later) they tell how the inputs lie; an op with an
+expanded one, which has less to read than its shape says, is left out. Calls that the peak allows in less than 10 us do not
+count, nor do copies and fills. The loss is what the ops take beyond 80 % of the peak, which copies reach. Unit: nanoseconds.
 
 ## Example
 Slow (one is channels-last, the other is not):
@@ -40,9 +41,9 @@ mixed = features + prior
 At most the time beyond 80 % of the memory's peak. A copy in front of each use takes as long as what it saves.
 
 ## When it is wrong
-A tensor that another op needs in its own order has to be copied somewhere. An expanded tensor (`expand`) has the shape of the
-others and less to read: it looks faster than it is. Kernels beside others take longer than alone, and so does a card that lowers
-its clock or is shared. The threshold is reasoned, not calibrated: no recording on a GPU has judged it.
+A tensor that another op needs in its own order has to be copied somewhere. Without strides an expanded tensor (`expand`) has
+the shape of the others and less to read: it looks faster than it is. Kernels beside others take longer than alone, and so does
+a card that lowers its clock or is shared. The threshold is reasoned, not calibrated: no recording on a GPU has judged it.
 
 ## Thresholds
 - `max_peak_ratio`: share of the memory's peak below which an op counts.
@@ -136,7 +137,7 @@ def _finding(facts: Facts, some: Sequence[Pointwise]) -> Finding:
         why=f"The kernels of {count(len(some), 'pointwise op')} of tensors of one shape {runs}. The longest, "
         f"`{worst.operator.op}`, moves {share(worst.ratio)} of what the memory could. Together they take "
         f"{duration(facts.steps.per_step(lost_ns))} a step ({share(facts.steps.ratio(round(lost_ns)))}) longer than at 80 % of its "
-        "peak.",
+        f"peak.{_lie(worst)}",
         saving=_saving(facts, some, lost_ns),
         fix=fix,
         verify="Record again: these ops should come nearer to the memory's peak"
@@ -147,6 +148,18 @@ def _finding(facts: Facts, some: Sequence[Pointwise]) -> Finding:
         caveats=("Kernels beside others take longer than alone, whatever the order of their tensors.",),
         title="Pointwise ops step through memory" if worst.steps else None,
     )
+
+
+def _lie(one: Pointwise) -> str:
+    """How the inputs of an op lie, as a sentence; empty where no strides tell."""
+    known = [layout for layout in dict.fromkeys(one.layouts) if layout is not None]
+    if not one.steps or not known:
+        return ""
+    if len(known) > 1:
+        return f" Its inputs lie in different orders: {' and '.join(known)}."
+    if known == ["with gaps"]:
+        return " Its inputs lie with gaps, as slices of larger tensors do."
+    return f" All its inputs lie {known[0]}: it is where the result is written to that lies otherwise."
 
 
 _STEPS = "are those that torch takes where the tensors do not lie in memory in one order without gaps"

@@ -21,6 +21,7 @@ _ARGUMENT_NAMES = {
     "input_dims": "Input Dims",
     "input_dims_legacy": "Input dims",
     "input_types": "Input type",
+    "input_strides": "Input Strides",
     "concrete_inputs": "Concrete Inputs",
     "stack": "Call stack",
     "bandwidth": "memory bandwidth (GB/s)",
@@ -90,6 +91,7 @@ class Args(msgspec.Struct, gc=False, rename=_ARGUMENT_NAMES):
     input_dims: msgspec.Raw = ABSENT
     input_dims_legacy: msgspec.Raw = ABSENT
     input_types: msgspec.Raw = ABSENT
+    input_strides: msgspec.Raw = ABSENT
     concrete_inputs: msgspec.Raw = ABSENT
     stack: str | None = None
     bytes: Number = None

@@ -18,13 +18,17 @@ def world(
     conv: float = 81_000,
     name: str = "void cudnn::ops::nchwToNhwcKernel<float, float, float>(p)",
     device: str = "cuda",
+    strides: list[list[int]] | None = None,
 ) -> TraceBuilder:
-    """Three steps of 100 ms: a reordering and a convolution."""
+    """Three steps of 100 ms: a reordering and a convolution, inside an op whose strides may be recorded."""
     builder = TraceBuilder(device)
     for number in range(3):
         at = number * 100_000.0
         builder.step(number, at, 100_000)
         op = "aten::cudnn_convolution"
+        if strides is not None:
+            dims = [[64, 256, 56, 56], [256, 256, 3, 3]]
+            builder.op("aten::convolution", at, 900, **{"Input Dims": dims, "Input Strides": strides})
         builder.launch(at, kernel_start=at + 2_000, kernel_dur=layout, name=name, op=op)
         builder.launch(at + 100, kernel_start=at + 2_000 + layout, kernel_dur=conv, name=CONV, op=op)
     return builder
@@ -77,3 +81,24 @@ def test_not_applicable_without_convolutions() -> None:
     builder = TraceBuilder().step(0, 0, 100)
     builder.launch(0, kernel_start=10, kernel_dur=80)
     assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+FIRST, LAST = [802_816, 3_136, 56, 1], [802_816, 1, 14_336, 256]
+WEIGHTS_FIRST, WEIGHTS_LAST = [2_304, 9, 3, 1], [2_304, 1, 768, 256]
+
+
+@pytest.mark.parametrize(
+    ("strides", "device", "said"),
+    [
+        ([FIRST, WEIGHTS_FIRST], "cuda", "+model = model.to(memory_format"),
+        ([FIRST, WEIGHTS_LAST], "cuda", "+    images = images.to("),
+        ([LAST, WEIGHTS_FIRST], "cuda", "model = model.to(memory_format"),
+        ([LAST, WEIGHTS_LAST], "cuda", "channels last already"),
+        ([LAST, WEIGHTS_LAST], "rocm", "+model = model.to(memory_format"),
+    ],
+)
+def test_what_lies_with_channels_last_is_not_to_be_laid_so(strides: list[list[int]], device: str, said: str) -> None:
+    found = judged(RULE, world(strides=strides, device=device)).finding
+    assert said in found.fix[0].code
+    inputs, weights = ("100 %" if one in (LAST, WEIGHTS_LAST) else "0 %" for one in strides)
+    assert f"{inputs} get their input with channels last, and {weights} their weights" in found.why

@@ -23,7 +23,13 @@ LEAST_US = 3 * 2 * 4096**2 / 5.325e6
 
 
 def world(
-    *, name: str = STEPPING, dur: float = 60, calls: int = 8, dims: list[list[int]] | None = None, op: str = "aten::add"
+    *,
+    name: str = STEPPING,
+    dur: float = 60,
+    calls: int = 8,
+    dims: list[list[int]] | None = None,
+    op: str = "aten::add",
+    strides: list[list[int]] | None = None,
 ) -> TraceBuilder:
     """Three steps of 2 ms with so many ops of so many us each.
 
@@ -33,9 +39,12 @@ def world(
         calls: In a step.
         dims: Of the inputs.
         op: Name of the op.
+        strides: Of the inputs, where they are recorded.
     """
     builder = TraceBuilder("rocm")
     inputs: dict[str, Any] = {"Input Dims": dims or PLAIN, "Input type": ["c10::BFloat16"] * 2 + ["Scalar"]}
+    if strides is not None:
+        inputs["Input Strides"] = [*strides, []]
     for number in range(3):
         at = number * 2_000.0
         builder.step(number, at, 2_000)
@@ -99,3 +108,20 @@ def test_whose_memory_it_is_has_to_be_known() -> None:
     nameless = world()
     nameless.top["deviceProperties"] = []
     assert run(RULE, nameless).state in (State.NOT_APPLICABLE, State.CANNOT_TELL)
+
+
+@pytest.mark.parametrize(
+    ("strides", "said"),
+    [
+        ([[4_096, 1], [1, 4_096]], "lie in different orders: row by row and permuted"),
+        ([[8_192, 1], [8_192, 1]], "with gaps, as slices"),
+        ([[4_096, 1], [4_096, 1]], "where the result is written to"),
+    ],
+)
+def test_strides_tell_what_lies_otherwise(strides: list[list[int]], said: str) -> None:
+    assert said in judged(RULE, world(strides=strides)).finding.why
+    assert said not in judged(RULE, world()).finding.why
+
+
+def test_a_tensor_that_is_expanded_has_less_to_read() -> None:
+    assert run(RULE, world(strides=[[4_096, 1], [0, 1]])).state is State.NOT_APPLICABLE

@@ -23,6 +23,11 @@ Int32Array = npt.NDArray[np.int32]
 _NO_ARGS = Args()
 # What a convolution's stride, padding and mask of gradients say, whether attention is causal, and whom a message goes to.
 _SHAPED_OP = Pattern(r"^aten::\w*(?:conv|attention)|^c10d::(?:send|recv)")
+# How long these take depends on how their tensors lie in memory: convolutions, and what goes through tensors value by value.
+_LAID_OUT_OP = Pattern(
+    r"^aten::(?:\w*conv|(?:add|sub|rsub|mul|div|pow|where|maximum|minimum|lerp|addcmul|addcdiv|relu|gelu|silu|sigmoid|tanh|exp|neg"
+    r"|sqrt|rsqrt|clamp\w*|leaky_relu|hardtanh|\w+_backward)_?$)"
+)
 
 
 class Tables(Protocol):
@@ -92,7 +97,8 @@ def _op(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
     dims = [a.input_dims if a.input_dims is not ABSENT else a.input_dims_legacy for a in args]
     part["input_dims"] = _json(tables, dims)
     part["input_types"] = _json(tables, [a.input_types for a in args])
-    part["concrete_inputs"] = _json(tables, _of_shaped_ops(events, args))
+    part["concrete_inputs"] = _json(tables, _of_ops(_SHAPED_OP, events, [a.concrete_inputs for a in args]))
+    part["input_strides"] = _json(tables, _of_ops(_LAID_OUT_OP, events, [a.input_strides for a in args]))
     # What Inductor says of its kernels.
     part["stated_flops"] = _json(tables, [a.kernel_flop for a in args])
     part["stated_gigabytes"] = _json(tables, [a.kernel_num_gb for a in args])
@@ -102,12 +108,11 @@ def _op(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:
     return part
 
 
-def _of_shaped_ops(events: Sequence[Event], args: Sequence[Args]) -> list[msgspec.Raw]:
-    """Numbers and lists among the inputs, of those ops alone whose work depends on them."""
-    stated = [a.concrete_inputs for a in args]
+def _of_ops(wanted: Pattern[str], events: Sequence[Event], stated: list[msgspec.Raw]) -> list[msgspec.Raw]:
+    """What is stated of inputs, of those ops alone whose work depends on it."""
     if _all_absent(stated):
         return stated
-    return [text if _SHAPED_OP.search(str(event.name)) else ABSENT for event, text in zip(events, stated, strict=True)]
+    return [text if wanted.search(str(event.name)) else ABSENT for event, text in zip(events, stated, strict=True)]
 
 
 def _collective(tables: Tables, events: Sequence[Event]) -> dict[str, npt.NDArray[Any]]:

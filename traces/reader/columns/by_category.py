@@ -26,7 +26,8 @@ _OF_COLLECTIVE = (
     "group_size", "group_sequence", "source_rank", "target_rank", "in_splits", "out_splits",
 )  # fmt: skip
 _OF_OP = (
-    "external_id", "sequence", "concrete_inputs", "input_types", "input_dims", "stack", "external_id_legacy",
+    "external_id", "sequence", "concrete_inputs", "input_types", "input_strides", "input_dims", "stack",
+    "external_id_legacy",
     "input_dims_legacy", "kernel_flop", "kernel_num_gb", *_OF_COLLECTIVE,
 )  # fmt: skip
 _OF_DEVICE = ("external_id", "device", "stream", "correlation", "external_id_legacy")

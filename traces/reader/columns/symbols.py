@@ -11,6 +11,7 @@ CODED = {"name": "names", "thread": "threads", "category": "categories"} | dict.
     (
         "input_dims",
         "input_types",
+        "input_strides",
         "concrete_inputs",
         "stack",
         "message_type",

@@ -44,7 +44,7 @@ HOST_MEMORY = ("pageable", "pinned", "unknown")
 # What does not take time, or is none of the program's.
 _MOMENTS = (Kind.MEMORY, Kind.COUNTER, Kind.GRAPH_EDGE)
 _UNTIMED = (Kind.SKIP, Kind.THREAD_NAME, *_MOMENTS)
-_RAW_INPUTS = ("input_dims", "input_types", "concrete_inputs", "stack")
+_RAW_INPUTS = ("input_dims", "input_types", "input_strides", "concrete_inputs", "stack")
 
 
 class FrameBuilder:

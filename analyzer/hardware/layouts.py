@@ -1,0 +1,107 @@
+"""In which order tensors lie in memory, as recorded strides tell: torch 2.4 and later write them beside shapes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from analyzer.facts import Facts
+from analyzer.hardware.call import Shape
+from analyzer.spans.arrays import Int64Array
+from analyzer.spans.labels import is_any, texts
+
+Layout = Literal["row by row", "channels last", "permuted", "with gaps", "expanded"]
+
+_LISTS = msgspec.json.Decoder(list[object])
+# Dimensions of a batch of images and of one of volumes with their channels last, the outermost first.
+_CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
+_FORWARD = ("aten::convolution", "aten::cudnn_convolution", "aten::miopen_convolution")
+
+
+def layout_of(shape: Shape, strides: Shape) -> Layout | None:
+    """How a tensor lies in memory; None where it fits several orders, or its strides are not known."""
+    sides = [
+        (stride, -place, size) for place, (size, stride) in enumerate(zip(shape, strides, strict=False)) if size > 1
+    ]
+    if len(strides) != len(shape) or len(sides) < 2:
+        return None
+    if any(stride == 0 for stride, _, _ in sides):
+        return "expanded"
+    order = sorted(sides, reverse=True)
+    step = 1
+    for stride, _, size in reversed(order):
+        if stride != step:
+            return "with gaps"
+        step *= size
+    places = tuple(-place for _, place, _ in order)
+    last = tuple(place for place in _CHANNELS_LAST.get(len(shape), ()) if shape[place] > 1)
+    if places == tuple(sorted(places)):
+        return "row by row"
+    return "channels last" if places == last else "permuted"
+
+
+def layouts_of(dims: str, strides: str) -> tuple[Layout | None, ...]:
+    """The layout of each tensor among the inputs of a call, by the recorded texts."""
+    return tuple(
+        layout_of(shape, stride) for shape, stride in zip(_shapes(dims), _shapes(strides), strict=False) if len(shape)
+    )
+
+
+def of_longest(facts: Facts, rows: Int64Array, weight: Int64Array) -> tuple[Layout | None, ...]:
+    """How the inputs of some ops lie, by those that most of a weight belongs to; empty where no strides are recorded.
+
+    Args:
+        facts: The measurements.
+        rows: Rows of `trace.ops`.
+        weight: Of each.
+    """
+    ops = facts.trace.ops.iloc[rows]
+    found: Counter[tuple[str, str]] = Counter()
+    for dims, strides, each in zip(texts(ops["input_dims"]), texts(ops["input_strides"]), weight.tolist(), strict=True):
+        if strides:
+            found[dims, strides] += each
+    return layouts_of(*found.most_common(1)[0][0]) if found else ()
+
+
+class ConvolutionLayouts(msgspec.Struct, frozen=True):
+    """How the inputs and the weights of convolutions lie.
+
+    Args:
+        inputs_ratio: Share of the calls whose input lies with its channels last, 0..1.
+        weights_ratio: The same of weights.
+    """
+
+    inputs_ratio: float
+    weights_ratio: float
+
+
+def of_convolutions(facts: Facts) -> ConvolutionLayouts | None:
+    """Of the convolutions of the used steps; None where strides of none are recorded, or fit several orders."""
+    ops = facts.trace.ops
+    here = is_any(ops["name"], *_FORWARD) & facts.steps.host_window.contains(ops["start_ns"].to_numpy())
+    rows = ops[here]
+    counted = Counter(zip(texts(rows["input_dims"]), texts(rows["input_strides"]), strict=True))
+    kinds = [(layouts_of(dims, strides)[:2], calls) for (dims, strides), calls in counted.items() if strides]
+    ratios = [
+        [(pair[place], calls) for pair, calls in kinds if len(pair) == 2 and pair[place] is not None]
+        for place in (0, 1)
+    ]
+    if not all(ratios):
+        return None
+    return ConvolutionLayouts(*map(_last_ratio, ratios))
+
+
+def _last_ratio(kinds: Sequence[tuple[Layout | None, int]]) -> float:
+    return sum(calls for kind, calls in kinds if kind == "channels last") / sum(calls for _, calls in kinds)
+
+
+def _shapes(text: str) -> list[Shape]:
+    """Of each argument; empty for what is no tensor."""
+    try:
+        found = _LISTS.decode(text)
+    except msgspec.DecodeError:
+        return []
+    return [tuple(one) if isinstance(one, list) and all(type(item) is int for item in one) else () for one in found]
