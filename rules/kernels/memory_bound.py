@@ -56,6 +56,7 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Severity, cannot_tell, clear
 from analyzer.hardware.at_memory import at_memory, memory_activity
+from analyzer.hardware.work import PRODUCTS
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, share
 from rules.changes import compiled
@@ -103,7 +104,12 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         f"take {share(ratio)} of the step; the longest, `{longest.op}`, reaches {share(reached)}.{counted} Only fewer bytes help.",
         tuple(Bar(one.op, facts.steps.ratio(one.device_ns)) for one, _ in found.rows[:_SHOWN]),
         Confidence.MEDIUM,
+        products=2 * sum(one.device_ns for one, _ in found.rows if one.op in PRODUCTS) > found.time_ns,
     )
+
+
+_NARROWER = Advice("text", "Narrower numbers: 16 bits for activations, 8 bits for weights that are only read.")
+_MORE = Advice("text", "More work for each byte: a larger batch where weights are most of what is read.")
 
 
 def _by_counter(facts: Facts, activity: float, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -120,17 +126,16 @@ def _by_counter(facts: Facts, activity: float, limits: Limits) -> Iterator[Findi
     )
 
 
-def _finding(facts: Facts, why: str, bars: tuple[Bar, ...], confidence: Confidence) -> Finding:
+def _finding(
+    facts: Facts, why: str, bars: tuple[Bar, ...], confidence: Confidence, *, products: bool = False
+) -> Finding:
+    """A finding on work at the memory's peak; most of it may be products, of which a compiler makes no fewer passes."""
     return Finding(
         why=why,
         saving=Saving(
             basis="at their peak already: what fewer bytes give is told by the rules on fusing and number formats"
         ),
-        fix=(
-            compiled(facts, "Fewer passes over the same data."),
-            Advice("text", "Narrower numbers: 16 bits for activations, 8 bits for weights that are only read."),
-            Advice("text", "More work for each byte: a larger batch where weights are most of what is read."),
-        ),
+        fix=(_MORE, _NARROWER) if products else (compiled(facts, "Fewer passes over the same data."), _NARROWER, _MORE),
         verify="Record again with shapes: fewer bytes in these operators, and a shorter step.",
         steps_seen=facts.steps.count,
         confidence=confidence,

@@ -54,3 +54,17 @@ def test_the_counter_tells_it_where_shapes_do_not():
 
 def test_cannot_tell_without_either():
     assert run(RULE, world(shapes=False)).state is State.CANNOT_TELL
+
+
+@pytest.mark.parametrize(("op", "first"), [("aten::mm", "larger batch"), ("aten::add", "torch.compile")])
+def test_products_with_weights_want_more_rows_and_no_compiler(op: str, first: str) -> None:
+    """Of one row: 90 MB of weights for each product."""
+    builder = world()
+    sizes = {"Input Dims": [[1, 4_096], [4_096, 11_008]], "Input type": ["c10::BFloat16"] * 2}
+    for event in builder.events:
+        if event["cat"] == "cpu_op" and op == "aten::mm":
+            event |= {"name": op}
+            event["args"] |= sizes
+    fixes = judged(RULE, builder).finding.fix
+    assert first in fixes[0].code
+    assert any("torch.compile" in fix.code for fix in fixes) is (op == "aten::add")
