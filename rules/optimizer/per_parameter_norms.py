@@ -158,7 +158,7 @@ def _finding(facts: Facts, loss: HostLoss, ratio: float) -> Finding:
             norms.time,
             1 - 1 / per_step,
         ),
-        fix=_fix(norms, read=read),
+        fix=together(norms, read=read),
         verify="Record again: one `aten::_foreach_norm` instead of many norms.",
         steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM,
@@ -185,7 +185,7 @@ def _of_what(norms: Norms) -> str:
     return "of weights, as part of a loss" if norms.in_loss else "as of weights, not of gradients"
 
 
-def _fix(norms: Norms, *, read: bool) -> tuple[Advice, ...]:
+def together(norms: Norms, *, read: bool) -> tuple[Advice, ...]:
     """What computes them at once: by what they are of, and by whether they may be there to clip."""
     of_weights = _IN_LOSS if norms.in_loss else _OF_WEIGHTS_READ if read else _OF_WEIGHTS
     if norms.of_gradients is False:

@@ -73,6 +73,7 @@ from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count, share
 from rules.optimizer.advice import FUSED_CLASSES, fused
+from rules.optimizer.per_parameter_norms import together
 from rules.optimizer.reading import ON_DEVICE, counters, mostly_in_updates, where
 from rules.sync.asking_ops import CHECKS, reading_op, stated
 from rules.sync.judging import BEHIND_RATIO, MIN_RATIO, beside_work, finding, fires, idle_behind
@@ -186,6 +187,9 @@ def _none(facts: Facts) -> str:
 def _fixes(facts: Facts, calls: WaitingCalls, *, checks: bool) -> tuple[Advice, ...]:
     if mostly_in_updates(facts):
         return (ON_DEVICE,)
+    norms = facts.model.optimizing.norms
+    if calls.inside(norms.time).waits > _MOST * calls.waits:
+        return together(norms, read=True)
     if calls.copied:
         return copied_fixes(facts)
     if checks and not facts.model.infers:
