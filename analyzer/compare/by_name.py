@@ -10,16 +10,13 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts import Facts
-from analyzer.facts.host.ops import OpTree, pick_row
-from analyzer.spans.arrays import Int64Array
+from analyzer.facts.host.asking import asking, operator_name
+from analyzer.facts.host.ops import pick_row
 from analyzer.spans.labels import codes_of, distinct_texts
-from analyzer.spans.nesting import nest
 from analyzer.spans.open_spans import NONE
-from traces.reader.names.vocabulary import is_backward_node
 
 # Of each kind: what changed most is among what takes most.
 _TOP_ROWS = 200
-_EVALUATES = "autograd::engine::evaluate_function: "
 
 
 def kernel_times(facts: Facts) -> dict[str, float]:
@@ -31,12 +28,10 @@ def kernel_times(facts: Facts) -> dict[str, float]:
 
 def op_self_times(facts: Facts) -> dict[str, float]:
     """Host nanoseconds a step by op name, inside an op and outside the ops and runtime calls below it; the longest first."""
-    ops = facts.trace.ops
-    tree = nest(ops["thread"].to_numpy(), ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy())
+    ops, parent = facts.trace.ops, facts.host.ops.parent
     duration = ops["dur_ns"].to_numpy().astype(np.float64)
-    below = np.zeros(len(ops))
-    inner = ~tree.is_root
-    np.add.at(below, tree.parent[inner], duration[inner])
+    inner = parent != np.arange(len(ops))
+    below = np.bincount(parent[inner], weights=duration[inner], minlength=len(ops))
     inside = facts.steps.host_window.contains(ops["start_ns"].to_numpy())
     return _totals(ops["name"].astype("str").to_numpy()[inside], np.maximum(duration - below, 0)[inside], facts)
 
@@ -44,8 +39,7 @@ def op_self_times(facts: Facts) -> dict[str, float]:
 def operator_times(facts: Facts) -> dict[str, float] | None:
     """Device nanoseconds a step by the operator that asks for them, the longest first; None where nothing says.
 
-    The operator is the outermost one of a library around the op that launches a kernel, in the backward pass the node. Collectives
-    are left out: those of gradients are begun inside whichever node comes last before them.
+    Collectives are left out: those of gradients are begun inside whichever node comes last before them.
     """
     kernels = facts.kernels.named
     launching = kernels.frame["op"].to_numpy()
@@ -53,19 +47,9 @@ def operator_times(facts: Facts) -> dict[str, float] | None:
     if not known.any():
         return None
     tree = facts.host.ops
-    rows = pick_row(_asking(tree), launching[known])
-    distinct = np.array([name.removeprefix(_EVALUATES) for name in distinct_texts(tree.ops["name"])], dtype=object)
+    rows = pick_row(asking(tree), launching[known])
+    distinct = np.array([operator_name(name) for name in distinct_texts(tree.ops["name"])], dtype=object)
     return _totals(distinct[codes_of(tree.ops["name"])[rows]], kernels.frame["dur_ns"].to_numpy()[known], facts)
-
-
-def _asking(tree: OpTree) -> Int64Array:
-    """For each op the row of the outermost operator or node around it, itself included; of the outermost op where there is none.
-
-    Around operators stand ranges that torch, or whoever recorded the program, wrote as ops: wrappers and compiled regions.
-    """
-    asking = tree.nearest(tree.outermost(tree.named(lambda name: "::" in name or is_backward_node(name))))
-    roots = tree.nearest(tree.parent == np.arange(len(tree.parent)))
-    return np.where(asking == NONE, roots, asking)
 
 
 def _totals(names: object, duration: object, facts: Facts) -> dict[str, float]:

@@ -6,12 +6,12 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.host.asking import asking, operator_name
 from analyzer.facts.host.ops import OpTree, pick_row
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
 from analyzer.spans.open_spans import NONE
-from traces.reader.names.vocabulary import is_backward_node
 
 _MOST = 0.5
 # torch's kernel for values other than zero, and for tensors with holes.
@@ -24,7 +24,7 @@ class SetMemory(msgspec.Struct, frozen=True):
     Args:
         time: When the device that stands for the trace computes and does so.
         kernels: Which kernels do, of `Kernels.frame`; others are the driver's own (`Memset`).
-        asker: The outermost op that asks for most of it, of the backward pass the node; empty where none does.
+        asker: The operator that asks for most of it, of the backward pass the node; empty where none does.
         calls: How many there are.
     """
 
@@ -53,8 +53,7 @@ def set_memory(memsets: pd.DataFrame, kernels: pd.DataFrame, ops: OpTree, comput
 
 
 def _asker(tree: OpTree, ops: Int64Array, dur_ns: Int64Array) -> str:
-    root = np.append(tree.nearest(tree.parent == np.arange(len(tree.parent))), NONE)[ops]
-    code = pick_row(codes_of(tree.ops["name"]).astype(np.int64), root)
+    code = pick_row(codes_of(tree.ops["name"]).astype(np.int64), pick_row(asking(tree), ops))
     known = code != NONE
     if not known.any():
         return ""
@@ -63,5 +62,4 @@ def _asker(tree: OpTree, ops: Int64Array, dur_ns: Int64Array) -> str:
     most = int(np.argmax(times))
     if times[most] < _MOST * dur_ns.sum():
         return ""
-    name = str(distinct_texts(tree.ops["name"])[distinct[most]])
-    return name.rpartition(" ")[2] if is_backward_node(name) else name
+    return operator_name(str(distinct_texts(tree.ops["name"])[distinct[most]]))

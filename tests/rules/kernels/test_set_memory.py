@@ -19,16 +19,23 @@ SCATTER = "void at::native::_scatter_gather_elementwise_kernel<128, 8, at::nativ
 
 
 def world(
-    *, op: str = "aten::zeros", dur: float = 50, memset: bool = True, beside: str = NVJET, zero_grad: bool = False
+    *,
+    op: str = "aten::zeros",
+    dur: float = 50,
+    memset: bool = True,
+    beside: str = NVJET,
+    zero_grad: bool = False,
+    wrapper: str | None = None,
 ) -> TraceBuilder:
     """Three steps.
 
     Args:
-        op: The outermost op that asks for the fills.
+        op: The operator that asks for the fills.
         dur: Of each of twenty fills, us.
         memset: Whether the driver fills, or a kernel.
         beside: Name of one of the kernels that compute, for 150 us of 3 ms.
         zero_grad: Whether the fills lie in the optimizer's range for them.
+        wrapper: A range among the ops around all of them.
     """
     builder = TraceBuilder()
     thread = AUTOGRAD if "Backward" in op else MAIN
@@ -37,6 +44,8 @@ def world(
         builder.step(number, at, 4_100)
         if zero_grad:
             builder.zero_grad(at, 1_000)
+        if wrapper is not None:
+            builder.op(wrapper, at, 1_000, thread)
         for place in range(20):
             when, start = at + place * 40, at + 60 + place * 200
             builder.op(op, when, 16, thread)
@@ -61,6 +70,11 @@ def test_fills_are_told_with_all_that_they_take(*, memset: bool) -> None:
     )
     assert "`aten::zeros`" in found.finding.why
     assert found.finding.saving.kernel_ns == 3 * 20 * 50_000
+
+
+@pytest.mark.parametrize("wrapper", ["DistributedDataParallel.forward", "Torch-Compiled Region: 0/0"])
+def test_a_wrapper_asks_for_no_fills(wrapper: str) -> None:
+    assert "`aten::zeros`" in judged(RULE, world(wrapper=wrapper)).finding.why
 
 
 def test_few_fills_are_no_loss() -> None:
