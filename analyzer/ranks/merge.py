@@ -201,6 +201,7 @@ def _turns(measured: Measured) -> Turns | None:
 
 
 def _grounds(measured: Measured) -> Grounds:
+    lacked = starved(measured.table.summaries)
     return Grounds(
         matched=len(measured.matched),
         why_none=measured.why_none,
@@ -213,7 +214,8 @@ def _grounds(measured: Measured) -> Grounds:
         unlike=_unlike(measured),
         seldom=measured.lateness.seldom,
         why_unsaid=measured.why_unsaid,
-        starved=starved(measured.table.summaries),
+        starved=lacked.told,
+        apart=lacked.apart,
         turns=measured.turns,
         in_turn=_in_turn(measured),
         without_peers_ns=measured.without_peers_ns,

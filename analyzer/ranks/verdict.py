@@ -34,6 +34,7 @@ class Grounds(msgspec.Struct, frozen=True):
         pace: How fast the busiest of those moves data, as a sentence; empty where that is not known.
         unlike: That of two equal groups one is much slower, in words; else empty.
         starved: Which ranks had no core for how much of their steps, in words; else empty.
+        apart: What one of those spends on its host beyond the others all the same, as a sentence; else empty.
         turns: What each step's latest rank does longer, where that is another one each time; None where it is not.
         in_turn: That the stages of a pipeline work one after the other, in words; else empty.
         without_peers_ns: What ranks wait for one another a step, where some of them have no peers to be held against.
@@ -51,6 +52,7 @@ class Grounds(msgspec.Struct, frozen=True):
     unlike: str = ""
     why_unsaid: str = ""
     starved: str = ""
+    apart: str = ""
     turns: str | None = None
     seldom: str = ""
     in_turn: str = ""
@@ -148,6 +150,7 @@ def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
         text = (
             f"No rank is late by 5 % of a step or more. {grounds.starved}: what that costs inside collectives, "
             f"{duration(grounds.uncompared_ns)} of each {step} step, cannot be told from their links."
+            + (f" {grounds.apart}" if grounds.apart else "")
         )
     elif grounds.uncompared_ns >= floor:
         return _nothing(

@@ -7,17 +7,22 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from analyzer.cause_names import CAUSES
 from analyzer.ranks.document import LateRank
 from analyzer.ranks.summary import RankSummary
-from analyzer.ranks.waiting.causes import LACKED_RATIO
-from analyzer.ranks.waiting.late import Lateness
-from analyzer.units import count, share
+from analyzer.ranks.waiting.causes import LACKED_RATIO, cause_words
+from analyzer.ranks.waiting.late import LATE_RATIO, Lateness
+from analyzer.units import count, duration, share
 
 # Ranks that are named one by one; the others are counted.
 _NAMED = 3
 _OF_RANKS = ("rank", "ranks", "several ranks")
-# Causes of a host's time in ops.
+# Causes of a host's time in ops, what others bring about, and all that is a rank's own.
 _OPS = ("compute", "optimizer")
+_EFFECTS = ("communication", "device_wait")
+_OWN = tuple(cause for cause in CAUSES if cause not in _EFFECTS)
+# Cores that are taken for longer leave nothing to be told.
+_MOST_TAKEN = 0.9
 # What a rank that lacks cores is told of as long as nobody knows that: its ops take longer, and what lies between them.
 _LIKE_A_LACK = ("device", "not clear")
 # A program that stays on a rank's core makes it late in each step; what comes and goes leaves some alone. Of ten steps one may be
@@ -39,16 +44,34 @@ def _in_ops_ns(one: RankSummary) -> int:
     return sum(step.causes.get(cause, 0) for step in one.steps for cause in _OPS)
 
 
+def _own_ratio(one: RankSummary) -> float:
+    """How long a rank's work takes without what single ops take longer, as a share; what lies between ops is hit alike."""
+    return 1 - min((one.interrupted_ns or 0) / max(_in_ops_ns(one), 1), _MOST_TAKEN)
+
+
 def _interrupted_ratio(one: RankSummary) -> float:
     """What single ops take longer, as a share of the steps."""
     return (one.interrupted_ns or 0) / max(one.window_ns, 1)
 
 
-def starved(summaries: Sequence[RankSummary]) -> str:
-    """Which ranks had no core for how much of their steps, in words; empty where all had theirs."""
+class Starved(msgspec.Struct, frozen=True):
+    """That ranks lack cores.
+
+    Args:
+        told: Which had none for how much of their steps, in words; empty where all had theirs.
+        apart: What one of them spends on its host beyond the others all the same, as a sentence; empty where that is little.
+    """
+
+    told: str
+    apart: str = ""
+
+
+def starved(summaries: Sequence[RankSummary]) -> Starved:
+    """Looks at all ranks."""
     if all(one.core_wait_ratio is None for one in summaries) and any(map(interrupted, summaries)):
-        words = _Lacks(summaries, asked=False).words()
-        return f"{words[:1].upper()}{words[1:]}, as where threads lack cores"
+        lacks = _Lacks(summaries, asked=False)
+        words = lacks.words()
+        return Starved(f"{words[:1].upper()}{words[1:]}, as where threads lack cores", lacks.apart().rstrip())
     told = [
         f"rank {one.rank} had no core for {share(one.core_wait_ratio)} of its steps"
         for one in summaries
@@ -56,7 +79,7 @@ def starved(summaries: Sequence[RankSummary]) -> str:
     ]
     more = [f"{count(len(told) - _NAMED, 'more rank')} lacked theirs"] if len(told) > _NAMED else []
     text = ", ".join([*told[:_NAMED], *more])
-    return text[:1].upper() + text[1:]
+    return Starved(text[:1].upper() + text[1:])
 
 
 class Cores(msgspec.Struct, frozen=True):
@@ -113,7 +136,8 @@ def _why_unsaid(lacks: _Lacks) -> str:
         )
     return (
         f"Some rank is late, and {lacks.words()}: that is how threads without cores look, and who holds the job up cannot be said. "
-        "Give each rank cores of its own, or record on a quiet machine; `advisor collect` tells how long ranks had no core."
+        f"{lacks.apart()}Give each rank cores of its own, or record on a quiet machine; "
+        "`advisor collect` tells how long ranks had no core."
     )
 
 
@@ -138,18 +162,39 @@ class _Lacks:
     def explain(self, late: LateRank, step_ns: float) -> bool:
         """Whether a rank is late by what the machine took from it, and took from others as well or not in each step."""
         lost = late.waited_ns_per_step / step_ns if step_ns else 0.0
-        others, stays = self.most(late.rank), late.steps_late >= _STAYS_RATIO * late.of
-        mine = self._of(late.rank)
+        stays = late.steps_late >= _STAYS_RATIO * late.of
         if self.asked:
+            others, mine = self.most(late.rank), self._of(late.rank)
             if others >= LACKED_RATIO:
                 return lost <= max(mine, others)
             return lost <= mine and (lost <= others or not stays)
-        if late.cause not in _LIKE_A_LACK and not self.many(late.rank):
-            return False
-        # Between its ops a rank loses as much: of one of which no cause is clear, in some steps alone, that is all that is known.
-        if self.many() and late.cause in _LIKE_A_LACK and not stays:
-            return True
-        return self.many(late.rank) and lost <= mine - self._usual(late.rank)
+        if not self.many(late.rank):
+            return self.many() and late.cause in _LIKE_A_LACK and not stays
+        # Ops that take longer on all ranks tell no slow one; what a rank does more than the others is more without that as well.
+        return late.cause in _LIKE_A_LACK or self._beyond_ns(late.rank, _OWN) < LATE_RATIO * step_ns
+
+    def apart(self) -> str:
+        """What a rank spends on its host beyond the others whatever single ops take, as a sentence; empty where that is little."""
+        step_ns = float(np.mean([step.dur_ns for one in self._summaries for step in one.steps]))
+        found = [
+            (self._beyond_ns(one.rank, (cause,)), one.rank, cause)
+            for one in self._summaries
+            for cause in sorted({cause for step in one.steps for cause in step.causes} - {*_OPS, *_EFFECTS})
+        ]
+        ns, rank, cause = max(found, default=(0.0, None, ""))
+        if ns < LATE_RATIO * step_ns:
+            return ""
+        return f"Apart from that rank {rank} spends {duration(ns)} a step more than the others: {cause_words(cause)}. "
+
+    def _beyond_ns(self, rank: int | None, causes: Sequence[str]) -> float:
+        """What a rank spends in causes beyond the others, a step, each as much shorter as its ops are without interruptions."""
+        spent = {
+            one.rank: _own_ratio(one) * sum(step.causes.get(cause, 0) for step in one.steps for cause in causes)
+            / max(len(one.steps), 1)
+            for one in self._summaries
+        }  # fmt: skip
+        others = [ns for other, ns in spent.items() if other != rank]
+        return spent[rank] - float(np.median(others)) if others else 0.0
 
     def words(self) -> str:
         """Whose ops are interrupted, and how much."""
@@ -163,8 +208,4 @@ class _Lacks:
 
     def _of(self, rank: int) -> float:
         one = next(one for one in self._summaries if one.rank == rank)
-        return (one.core_wait_ratio or 0.0) if self.asked else _interrupted_ratio(one)
-
-    def _usual(self, but: int) -> float:
-        others = [_interrupted_ratio(one) for one in self._summaries if one.rank != but]
-        return float(np.median(others)) if others else 0.0
+        return one.core_wait_ratio or 0.0

@@ -164,7 +164,6 @@ def test_nobody_is_late_in_some_steps_where_single_ops_of_ranks_take_longer() ->
         ({"python": {1: 15 * MS}}, "host"),
         ({"loader": {1: 15 * MS}, "every": 3}, "host"),
         ({"tokens": {1: 1.8}}, "imbalance"),
-        ({"device": {1: 1.8}}, "device"),
     ],
     ids=str,
 )
@@ -174,8 +173,24 @@ def test_a_cause_of_its_own_is_told_where_cores_are_contended(plan: dict[str, An
 
 def test_a_rank_whose_core_is_shared_in_each_step_is_late_where_no_other_one_is_interrupted() -> None:
     assert [one.rank for one in interrupted({"device": {1: 1.5}}, 0.0, 0.4, 0.0).late] == [1]
-    # What all lack, and this one as much more as it is late by, is chance.
-    assert interrupted({"device": {1: 1.3}}, 0.15, 0.6, 0.15).late == ()
+    # Where all are, ops that take longer say nothing of one.
+    assert interrupted({"device": {1: 1.5}}, 0.15, 0.4, 0.15).late == ()
+
+
+def test_what_a_rank_does_longer_as_it_lacks_cores_is_no_python_of_its_own() -> None:
+    plan = {"python": {0: 10 * MS, 1: 14 * MS, 2: 10 * MS}}
+    assert [one.rank for one in interrupted(plan, 0.0, 0.0, 0.0).late] == [1]
+    assert interrupted(plan, 0.2, 0.5, 0.2).late == ()
+
+
+def test_what_a_rank_spends_on_its_host_all_the_same_is_told_beside() -> None:
+    """Another one is as late by what it lacked, so that neither holds the job up alone."""
+    plan: dict[str, Any] = {"device": {2: 1.8}, "python": {1: 4 * MS}, "every": 2}
+    job = interrupted(plan, 0.2, 0.2, 0.4)
+    assert (job.late, job.verdict.held_up_by) == ((), "not clear")
+    assert "Apart from that rank 1 spends" in job.verdict.text
+    assert "Python on its host" in job.verdict.text
+    assert "Apart from that" not in interrupted({"device": {1: 1.5}, "every": 2}, 0.2, 0.4, 0.2).verdict.text
 
 
 def test_what_single_ops_lose_hides_no_cause_of_the_ranks_own() -> None:
