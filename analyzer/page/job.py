@@ -10,7 +10,8 @@ import msgspec
 
 from analyzer.page.words import safe
 from analyzer.page.words.of_steps import put
-from analyzer.ranks.document import Contended, Failed, Job, JobRank, Link
+from analyzer.ranks.document import Failed, Job, JobRank, Link
+from analyzer.ranks.slowed import Contended
 from analyzer.units import count, duration, share
 
 MOST_RANKS = 16

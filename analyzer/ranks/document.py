@@ -6,15 +6,14 @@ from typing import Literal
 
 import msgspec
 
+from analyzer.ranks.job_part import JobPart
+from analyzer.ranks.slowed import Contended, Contention, Contrast
+
 RankState = Literal["ok", "unreadable", "missing", "doubled", "untrusted"]
 GroupKind = Literal["dp", "tp", "pp", "ep", "other"]
 CauseClass = Literal["device", "imbalance", "host", "link", "stage", "not clear"]
 HeldUpBy = Literal["late rank", "several ranks", "slow link", "slow stage", "nobody", "not clear"]
 ConfidenceLevel = Literal["high", "medium", "low"]
-
-
-class JobPart(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of every part of a job. Times are nanoseconds, a mean per step where the name says no other; None is unknown."""
 
 
 class JobVerdict(JobPart, frozen=True, kw_only=True):
@@ -191,43 +190,6 @@ class Clock(JobPart, frozen=True, kw_only=True):
     hosts: int
 
 
-class Contrast(JobPart, frozen=True, kw_only=True):
-    """The rank that works longest beside the one that works least: what differs most, nanoseconds a step."""
-
-    slowest: int
-    fastest: int
-    causes: dict[str, int]
-    kernels: dict[str, int]
-
-
-class Contention(JobPart, frozen=True, kw_only=True):
-    """Kernels of one name and shape that take longer beside a collective than alone: the rank with the most, and how much."""
-
-    rank: int
-    ns_per_step: int
-    slower_ratio: float
-
-
-class Contended(JobPart, frozen=True, kw_only=True):
-    """Transfers of one group, kind and size that take longer while something else goes on than the same ones without it.
-
-    `beside` is what: another `collective` that moves data (`other` is its group), or `compute` of the members. `slower` is how many
-    times as long they take, in the medians over `count` of them and `alone` others. `exposed_ns_per_step` is what the rank with the
-    most loses in exposed time: a fix gives back that at most, since what shares a link has to be moved all the same.
-    """
-
-    group: str | None
-    ranks: tuple[int, ...]
-    kind: str
-    size_bytes: int
-    beside: Literal["collective", "compute"]
-    other: str | None
-    slower: float
-    count: int
-    alone: int
-    exposed_ns_per_step: int
-
-
 class Failed(JobPart, frozen=True, kw_only=True):
     """A file that gave no rank, or whose rank is not used."""
 
@@ -258,11 +220,25 @@ class Turns(JobPart, frozen=True, kw_only=True):
     saved_ns_per_step: int
 
 
+class Together(JobPart, frozen=True, kw_only=True):
+    """Ranks that do more than their peers, of which each alone costs nothing: the others would wait for the next one.
+
+    `saved_ns_per_step` is what the job's step is shorter by with all of them as their peers. `cause` is named where it explains at
+    least 80 % of what each does more. With `one_machine` they are all ranks of one machine, and others are elsewhere.
+    """
+
+    ranks: tuple[int, ...]
+    saved_ns_per_step: int
+    cause: CauseClass
+    cause_detail: str
+    one_machine: bool
+
+
 class Job(JobPart, frozen=True, kw_only=True):
     """All ranks of one job together. `steps` are the step numbers that `ranks[].waiting_by_step_ns` stands beside.
 
     `turns` is None where no step, or each for the same rank, waits. `pace` says in a sentence how fast the busiest link moves data
-    that no two equal ones can be held against; it is empty where none does.
+    that no two equal ones can be held against; it is empty where none does. `together` is None where no ranks are late together.
     """
 
     name: str
@@ -284,6 +260,7 @@ class Job(JobPart, frozen=True, kw_only=True):
     contended: tuple[Contended, ...] = ()
     other_loops: tuple[OtherLoop, ...] = ()
     turns: Turns | None = None
+    together: Together | None = None
     pace: str = ""
     matched: MatchCount
     failed: tuple[Failed, ...]

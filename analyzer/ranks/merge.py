@@ -184,6 +184,7 @@ def _document(roll: Roll, measured: Measured, name: str) -> Job:
         contended=contended(rows, matched, found),
         other_loops=measured.other_loops,
         turns=_turns(measured),
+        together=measured.lateness.together,
         pace=measured.pace,
         matched=MatchCount(
             matched=len(matched.rows),
@@ -218,6 +219,7 @@ def _grounds(measured: Measured) -> Grounds:
         apart=lacked.apart,
         turns=measured.turns,
         in_turn=_in_turn(measured),
+        together=measured.lateness.together,
         without_peers_ns=measured.without_peers_ns,
     )
 

@@ -8,7 +8,7 @@ import msgspec
 
 from analyzer.ranks.alignment.borne_out import Judged
 from analyzer.ranks.alignment.roll import Roll
-from analyzer.ranks.document import HeldUpBy, JobVerdict, LateRank, OtherLoop, WhatIf
+from analyzer.ranks.document import HeldUpBy, JobVerdict, LateRank, OtherLoop, Together, WhatIf
 from analyzer.ranks.loop_words import for_them, in_which, who_runs
 from analyzer.units import count, duration, share
 
@@ -36,6 +36,7 @@ class Grounds(msgspec.Struct, frozen=True):
         starved: Which ranks had no core for how much of their steps, in words; else empty.
         apart: What one of those spends on its host beyond the others all the same, as a sentence; else empty.
         turns: What each step's latest rank does longer, where that is another one each time; None where it is not.
+        together: Ranks that are late together, where none is alone.
         in_turn: That the stages of a pipeline work one after the other, in words; else empty.
         without_peers_ns: What ranks wait for one another a step, where some of them have no peers to be held against.
         seldom: That a rank is late in so few steps that it may be chance, in words; else empty.
@@ -56,6 +57,7 @@ class Grounds(msgspec.Struct, frozen=True):
     turns: str | None = None
     seldom: str = ""
     in_turn: str = ""
+    together: Together | None = None
     without_peers_ns: float = 0.0
     why_none: str | None = None
     other_loops: tuple[OtherLoop, ...] = ()
@@ -82,7 +84,9 @@ def job_verdict(
     if several is not None and not any(one.of_rank for one in late):
         # What all of them differ by costs more: some are latest in more of these steps, by chance.
         whole = alike is not None and alike.saved_ns_per_step > _MORE_RATIO * several.saved_ns_per_step
-        return _of_change(alike if alike is not None and whole else several, step_ns, roll)
+        return _of_change(
+            alike if alike is not None and whole else several, step_ns, roll, _common(grounds.together, whole)
+        )
     if (
         not late
         and grounds.turns is not None
@@ -182,7 +186,15 @@ def _untold(grounds: Grounds, step_ns: int) -> str:
     return ""
 
 
-def _of_change(best: WhatIf, step_ns: int, roll: Roll) -> JobVerdict:
+def _common(late: Together | None, whole: bool) -> str:
+    """What ranks that are late together have in common, as sentences; empty where nothing is known."""
+    if late is None or whole:
+        return ""
+    where = " They are all ranks of one machine." if late.one_machine else ""
+    return f"{where} Why: {late.cause_detail}." if late.cause_detail else where
+
+
+def _of_change(best: WhatIf, step_ns: int, roll: Roll, common: str = "") -> JobVerdict:
     ratio = best.saved_ns_per_step / step_ns if step_ns else 0.0
     least = "no less than " if best.at_most else ""
     text = (
@@ -191,7 +203,7 @@ def _of_change(best: WhatIf, step_ns: int, roll: Roll) -> JobVerdict:
     )
     held: dict[str, HeldUpBy] = {"links": "slow link", "stage": "slow stage"}
     return JobVerdict(
-        held_up_by=held.get(best.scope, "several ranks"), rank=None, ratio=ratio, text=text + _scope(roll)
+        held_up_by=held.get(best.scope, "several ranks"), rank=None, ratio=ratio, text=text + common + _scope(roll)
     )
 
 

@@ -16,6 +16,7 @@ waited is not blamed. The same kernels on the same shapes that take longer are a
 rest is the host's. A class is named where it explains at least 80 %. A step in which some ranks run another loop is in no figure of
 theirs: the others wait there for as long as they are in collectives beyond what they are in other steps. Where each step waits for
 another rank, as with sequences of other lengths, no rank is late: the job is played again with each step's work shared evenly.
+Of several that are equally late each alone costs nothing: it is played again with all of them as their peers.
 
 ## Example
 Slow:
@@ -68,6 +69,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.communication.now_and_then import DONE_ALONE, SAVED_BESIDE, by_turns, of_loop, unread
 from rules.communication.seen import among_others
+from rules.communication.several import of_several
 
 META = RuleMeta(
     code="CO003",
@@ -122,6 +124,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     turned_ratio = turns.saved_ns_per_step / place.job.step_ns if turns is not None and place.job.step_ns else 0.0
     if turns is not None and place.late is None and turned_ratio >= limits["min_ratio"]:
         yield by_turns(facts, place, turns, turned_ratio)
+        return
+    several = place.job.together
+    several_ratio = several.saved_ns_per_step / place.job.step_ns if several is not None and place.job.step_ns else 0.0
+    if several is not None and place.late is None and several_ratio >= limits["min_ratio"]:
+        yield of_several(facts, place, several, several_ratio)
         return
     late = place.late
     ratio = late.waited_ns_per_step / place.job.step_ns if late is not None else place.most_ratio

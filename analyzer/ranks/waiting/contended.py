@@ -15,7 +15,7 @@ import pandas as pd
 
 from analyzer.ranks.alignment.matching import Matched
 from analyzer.ranks.alignment.table import Table
-from analyzer.ranks.document import Contended
+from analyzer.ranks.slowed import Contended
 from analyzer.ranks.waiting.arrivals import Arrivals
 from analyzer.ranks.waiting.bandwidth import SLOW_RATIO, transfers
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analyzer.ranks.alignment.table import Table
-from analyzer.ranks.document import Contention, Contrast
+from analyzer.ranks.slowed import Contention, Contrast
 from analyzer.ranks.summary import RankSummary
 
 _LISTED = 5

@@ -115,7 +115,7 @@ def beyond_lacking(summaries: Sequence[RankSummary], late: Lateness, step_ns: fl
     dropped = len(kept) < len(late.late)
     together = not kept and (dropped or lacks.many())
     # Of ops alone nobody knows what a rank lost between them.
-    everything = dropped and not asked
+    everything = not asked and (dropped or lacks.many())
     what_if = tuple(
         one
         for one in late.what_if
@@ -124,7 +124,14 @@ def beyond_lacking(summaries: Sequence[RankSummary], late: Lateness, step_ns: fl
     seldom_ns = max(late.cost_ns.values(), default=0.0) if late.seldom else 0.0
     seldom = bool(late.seldom) and (seldom_ns <= most * step_ns or (lacks.many() and not asked))
     dropped = dropped or len(what_if) < len(late.what_if) or seldom or 0 < alike_ns <= most * step_ns
-    left = msgspec.structs.replace(late, late=kept, what_if=what_if, seldom="" if seldom else late.seldom)
+    several = any(one.scope == "several ranks" for one in what_if)
+    left = msgspec.structs.replace(
+        late,
+        late=kept,
+        what_if=what_if,
+        seldom="" if seldom else late.seldom,
+        together=late.together if several else None,
+    )
     return Cores(left, most if dropped else 0.0, _why_unsaid(lacks) if dropped else "")
 
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from analyzer.ranks.alignment.matching import Matched
 from analyzer.ranks.alignment.table import Table
-from analyzer.ranks.document import ConfidenceLevel, LateRank, WhatIf
+from analyzer.ranks.document import ConfidenceLevel, LateRank, Together, WhatIf
 from analyzer.ranks.waiting.arrivals import Arrivals
 from analyzer.ranks.waiting.causes import EXPLAINED_RATIO, Why, why_late
 from analyzer.ranks.waiting.peers import Peers
 from analyzer.ranks.waiting.regular import chance, late_regularly
 from analyzer.ranks.waiting.replay import Replay
+from analyzer.ranks.waiting.together import often_late, together
 from analyzer.ranks.waiting.turns import by_turns
 from analyzer.spans.arrays import FloatArray
 from analyzer.units import count, duration
@@ -40,13 +41,15 @@ _SLOWEST_RATIO = 0.03
 class Lateness(msgspec.Struct, frozen=True):
     """Late ranks, what the job would take without them, and what each rank that was played costs.
 
-    `seldom` says in words that a rank is late in so few steps that it may be chance, though that costs enough; else it is empty.
+    `together` are several that are late together, where no one is alone. `seldom` says in words that a rank is late in so few steps
+    that it may be chance, though that costs enough; else it is empty.
     """
 
     late: tuple[LateRank, ...]
     what_if: tuple[WhatIf, ...]
     cost_ns: dict[int, float]
     seldom: str = ""
+    together: Together | None = None
 
 
 def lateness(
@@ -75,14 +78,16 @@ def lateness(
     kept = tuple(sorted((msgspec.structs.replace(one, at_most=at_most) for one in counted_ones), key=worst_first))
     ranks = table.ranks
     what_if = [what_if_saved(f"rank {one.rank} as its peers", "rank", step_ns, one.waited_ns_per_step) for one in kept]
-    if not by_turns(peers):
-        what_if += _together(table, peers, replay, worth, kept)
+    several = [] if by_turns(peers) else _together(table, peers, replay, worth, kept)
+    what_if += several
+    often = all(often_late(peers, place, floor, CONSISTENT_RATIO) for place in worth)
+    equally = together(table, peers, worth, several[0].saved_ns_per_step) if several and often and not kept else None
     slowest = ranked[: max(math.ceil(_SLOWEST_RATIO * len(ranked)), 1)].tolist()
     if kept and len(slowest) > 1:
         saved = step_ns - _without(table, peers, slowest, replay)
         what_if.append(what_if_saved("the slowest 3 % of ranks as their peers", "ranks", step_ns, saved))
     every = {ranks[place]: max(cost, 0.0) for place, cost in costs.items()}
-    return Lateness(kept, tuple(what_if), every, "" if kept else _seldom(table, peers, costs, floor, step_ns))
+    return Lateness(kept, tuple(what_if), every, "" if kept else _seldom(table, peers, costs, floor, step_ns), equally)
 
 
 def _seldom(table: Table, peers: Peers, costs: dict[int, float], floor_ns: float, step_ns: float) -> str:
