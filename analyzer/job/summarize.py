@@ -54,6 +54,7 @@ def summarize(explained: Explained, facts: Facts) -> RankSummary:
         device=analysis.trace.device.name,
         device_kind=meta.device_kind,
         devices=max(len(facts.device.all), 1),
+        versions={name: ".".join(map(str, version)) for name, version in facts.recording.versions.known.items()},
         origin_ns=meta.origin_ns + (meta.base_ns or 0),
         trust=analysis.trust.verdict,
         doubts=tuple(reason.message for reason in analysis.trust.reasons if reason.doubts),

@@ -159,6 +159,7 @@ class RankSummary(Part, frozen=True, kw_only=True, gc=False):
         device: Name of the device.
         device_kind: cuda, rocm, cpu, ...
         devices: Devices with work in this process; figures are of the first.
+        versions: Of the software, by its name, as far as the trace states them.
         origin_ns: The rank's zero on its own clock.
         trust: Whether the trace can be believed: ok, caution or unusable.
         doubts: Why not.
@@ -194,6 +195,7 @@ class RankSummary(Part, frozen=True, kw_only=True, gc=False):
     device: str | None
     device_kind: str
     devices: Whole
+    versions: dict[str, str] = msgspec.field(default_factory=dict)
     origin_ns: Moment
     trust: Literal["ok", "caution", "unusable"]
     doubts: tuple[str, ...]

@@ -84,7 +84,7 @@ def overview(analyses: Sequence[Analysis]) -> Iterator[str]:
     from analyzer.page.words import safe
     from analyzer.units import duration
 
-    yield f"{len(analyses)} traces that are not ranks of one job:"
+    yield f"{len(analyses)} traces of which nothing says that they are ranks of one job:"
     yield ""
     width = max(safe.columns(safe.name(analysis.trace.name)) for analysis in analyses)
     for analysis in analyses:
@@ -93,3 +93,4 @@ def overview(analyses: Sequence[Analysis]) -> Iterator[str]:
         yield f"  {safe.pad(safe.name(analysis.trace.name), width)}  {mean:>8} a step  {verdict}"
     yield ""
     yield "Name one of them to see its findings; `advisor compare BEFORE AFTER` holds two against each other."
+    yield "Where they are ranks of one, let their names say which (rank_0.json, rank_1.json)."

@@ -82,7 +82,7 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
     host = host_beyond(late, others)
     cause, ns = max(host.items(), key=lambda item: item[1], default=("", 0.0))
     total = sum(value for value in host.values() if value > 0)
-    device = (_device_words(late), slower)
+    device = (f"{_device_words(late)}{_another_kind(late, others)}", slower)
     found: dict[CauseClass, tuple[str, float]] = {
         "device": device,
         "imbalance": (_more_words(calls) if runs_more else _LARGER, more),
@@ -125,6 +125,19 @@ def _device_words(late: RankSummary) -> str:
     if late.device_kind != "cpu":
         return "the same kernels on the same shapes take longer on its device"
     return f"the same ops on the same shapes take longer on its cores{_lacked(late)}"
+
+
+def _another_kind(late: RankSummary, peers: Sequence[RankSummary]) -> str:
+    """What device or software a rank has where all its peers have another one, in words; empty where they are alike."""
+    found = []
+    devices = {peer.device for peer in peers}
+    if late.device and len(devices) == 1 and None not in devices and devices != {late.device}:
+        found.append(f"its device is {late.device}, those of its peers {devices.pop()}")
+    for name, version in late.versions.items():
+        theirs = {peer.versions.get(name) for peer in peers}
+        if len(theirs) == 1 and None not in theirs and theirs != {version}:
+            found.append(f"it has {name} {version}, its peers {theirs.pop()}")
+    return "".join(f"; {one}" for one in found)
 
 
 def _lacked(late: RankSummary) -> str:
