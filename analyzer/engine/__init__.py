@@ -96,7 +96,8 @@ def judge(
     judged = [msgspec.structs.replace(item, explained_by=_explained_by(item, judged)) for item in judged]
     judged = _merged(facts, judged, trust)
     judged = [msgspec.structs.replace(item, overlaps_with=_overlapping(item, judged)) for item in judged]
-    judged.sort(key=_worth)
+    # What others stand for has no card: it comes behind those that have one.
+    judged.sort(key=lambda item: (bool(item.explained_by), _worth(item)))
     return tuple(msgspec.structs.replace(item, rank=rank) for rank, item in enumerate(judged, start=1))
 
 

@@ -61,6 +61,7 @@ APIS = (
     _api(r"torch\.compile\b", (2, 0)),
     _api(r"torch\.compile\([^)]*dynamic=", (2, 0)),
     _api(r"TORCH_LOGS", (2, 1)),
+    _api(r"_dynamo\.config\.capture_scalar_outputs", (2, 0)),
     _api(r"layer\.compile\(\)", (2, 3)),  # 2.3 has `nn.Module.compile`; earlier ones were not looked at
     _api(r"guard_filter_fn|skip_guard_on_", (2, 8)),  # pytorch#155083
     _api(r"_dynamo\.mark_static_address", (2, 1)),

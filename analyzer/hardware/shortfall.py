@@ -18,6 +18,8 @@ from analyzer.units import count
 # Tensor cores load 16 bytes at once: 8 numbers of 16 bits (NVIDIA, Matrix Multiplication Background: tensor core requirements).
 _WIDTH = 8
 _SHORT_TYPES = ("Half", "BFloat16")
+# TF32 comes as 32 bits: 4 at once.
+_WIDTH_OF_FLOATS = 4
 # The usual tile of a product, of which each multiprocessor computes one at a time (same source, tile quantization).
 _TILE = 128
 # A side of a quarter of a tile leaves most of it empty, and few operations for each byte.
@@ -164,6 +166,9 @@ def _convolution(call: Call, operator: Operator, multiprocessors: int | None, *,
     weight = call.tensor(2 if backward else 1)
     if weight[1] == 1 and weight[0] > 1:
         return ["each group has one channel: nothing to multiply in tiles"]
+    width = {"float": _WIDTH_OF_FLOATS}.get(first_type(operator.input_types), _WIDTH)
+    if multiprocessors is not None and weight[1] < width:
+        return [f"few channels: {weight[1]} in each input, of {width} that are loaded at once"]
     odd = [size for size in weight[:2] if size % _WIDTH]
     if odd and first_type(operator.input_types) in _SHORT_TYPES:
         return [f"misaligned: {_listed(odd)} channels, not a multiple of {_WIDTH}"]

@@ -58,6 +58,7 @@ numbers, and frames cannot be told apart.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
@@ -66,6 +67,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import share
 from rules.commands import run
+from rules.place import line_of, location
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -102,7 +104,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     claims = _claims(facts)
     yield Finding(
         why=f"A step calls {found.frames_per_step} compiled frames; eager ops between them own {share(eager)} of it, guards and "
-        f"the way from one to the next {share(guards)}.",
+        f"the way from one to the next {share(guards)}.{_reading(facts)}",
         saving=Saving(
             claims=claims,
             behind=facts.sync.behind(found.eager | found.guards | found.passing),
@@ -114,6 +116,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         steps_seen=facts.steps.count_with(found.between | found.guards | found.passing),
         confidence=Confidence.MEDIUM,
         evidence=(_bars(facts),),
+        location=location(line_of(facts, found.eager or found.between)),
         caveats=("Blocks that you compile one by one on purpose look the same.",),
     )
 
@@ -129,13 +132,45 @@ def _claims(facts: Facts) -> IntervalSet:
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
+    read = (_CAPTURED,) if any(name in _VALUES for name, _ in _reads(facts)) else ()
     return (
+        *read,
         Advice("shell", run(facts, "TORCH_LOGS=graph_breaks"), "Names every break with file, line and reason."),
         Advice(
             "python",
             "model = torch.compile(model, fullgraph=True)",
             "Turns the next break into an error at its line: take prints, `.item()` and logging out of the model.",
         ),
+    )
+
+
+# What torch.compile breaks a graph at unless it is told to capture it (torch/_dynamo/config.py).
+_VALUES = frozenset({"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero"})
+_SIZES = frozenset({"aten::nonzero", "aten::masked_select", "aten::unique", "aten::_unique2", "aten::unique_dim"})
+_CAPTURED = Advice(
+    "python",
+    "torch._dynamo.config.capture_scalar_outputs = True   # before compiling",
+    "Where `.item()` breaks the graph, and Python does not decide by what it reads. Better is to keep the value a tensor.",
+)
+
+
+def _reads(facts: Facts) -> list[tuple[str, int]]:
+    """Ops between compiled code that read values or sizes off the device, with how often, the most frequent first."""
+    spans, between = facts.host.outermost, facts.model.compiled
+    code = spans.code[(between.eager | between.between).contains(spans.start_ns)]
+    counted = Counter(spans.names[one] for one in code.tolist())
+    return [(name, number) for name, number in counted.most_common() if name in _VALUES or name in _SIZES]
+
+
+def _reading(facts: Facts) -> str:
+    """Which of the ops between break a graph, as a sentence; empty where none does by itself."""
+    found = _reads(facts)
+    if not found:
+        return ""
+    name, number = found[0]
+    what = "value" if name in _VALUES else "size"
+    return (
+        f" Among them is `{name}`, {facts.steps.per_step(number):,.0f} times a step: reading a {what} breaks a graph."
     )
 
 

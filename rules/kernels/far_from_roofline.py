@@ -223,6 +223,8 @@ _FIXES = {
     "partly empty": "Change the batch or a hidden size so that tiles of 128 x 128 fill whole rounds of the multiprocessors.",
     "head dimension": "Choose a head dimension of 64 or 128: fewer, wider heads cost the same.",
     "each group": "Depthwise convolutions are limited by memory: keep `channels_last`, or trade them for grouped ones.",
+    "few channels": "Images have three channels: fill them up with zeros to 4, in 16 bits to 8, and the weights of the first layer "
+    "likewise; or put blocks of pixels into channels (`torch.nn.functional.pixel_unshuffle`) in front of a layer made for them.",
     "dilation": "Few kernels are made for it. A dilation of n is an ordinary convolution of each n-th place: take the image "
     "apart into n x n smaller ones in the batch, where its sizes divide by n, and time both.",
     "naively": "Another layout (`channels_last`), number format or size, or its search: `torch.backends.cudnn.benchmark = True`. "

@@ -117,6 +117,7 @@ _UNNAMED = (
     "The trace does not name its device: it is taken for the smallest whole one that its kernels were built for. A larger one "
     "stands emptier; a part of a device that was split is fuller."
 )
+_IF_WHOLE = "If the device, which the trace does not name, is a whole one and no part of one that was split: "
 # As long as that no kernel waits to be fused with its neighbours.
 _LONG_NS = 100_000
 _NAME_LENGTH = 60
@@ -157,7 +158,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     pieces = facts.kernels.pieces(rows)
     unnamed = by_kernel_names(facts)
     yield Finding(
-        why=f"For {share(ratio)} of the GPU's busy time all kernels that run have, together, blocks for less than {share(most)} of "
+        why=f"{_IF_WHOLE if unnamed else ''}For {share(ratio)} of the GPU's busy time all "
+        f"kernels that run have, together, blocks for less than {share(most)} of "
         f"its multiprocessors; {share(empty_ns / max(underused.total_ns, 1))} of the GPU has nothing to do meanwhile."
         f"{_mostly(found, rows)}{_of_one_call(pieces)}",
         saving=kernel_saving(

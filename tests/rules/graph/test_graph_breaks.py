@@ -115,3 +115,31 @@ def test_not_applicable_without_compiled_code() -> None:
     builder = TraceBuilder().step(0, 0, 100)
     builder.launch(0, kernel_start=10, kernel_dur=80)
     assert run(RULE, builder).state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("op", "said", "captured"),
+    [
+        ("aten::item", "`aten::item`, 1 times a step: reading a value breaks a graph", True),
+        ("aten::nonzero", "`aten::nonzero`, 1 times a step: reading a size breaks a graph", False),
+        ("aten::relu", None, False),
+    ],
+)
+def test_what_breaks_a_graph_by_itself_is_named(op: str, said: str | None, *, captured: bool) -> None:
+    builder = world()
+    for event in builder.events:
+        event["name"] = event["name"].replace("aten::relu", op)
+    found = judged(RULE, builder).finding
+    assert ("Among them" in found.why) is (said is not None)
+    assert said is None or said in found.why
+    assert any("capture_scalar_outputs" in fix.code for fix in found.fix) is captured
+
+
+def test_stacks_name_the_line_between() -> None:
+    builder = world()
+    for number in range(3):
+        builder.python("/home/someone/project/train.py(31): train", number * 100_000.0, 100_000)
+        builder.python("/home/someone/project/model.py(7): forward", number * 100_000.0 + 4_900, 20_200)
+    found = judged(RULE, builder).finding
+    assert found.location is not None
+    assert (found.location.file, found.location.begins) == ("model.py", 7)

@@ -149,6 +149,22 @@ def test_shapes_tell_why(op: str, dims: str, kind: str, said: tuple[str, ...]) -
     assert told(op, dims, kind) == said
 
 
+@pytest.mark.parametrize(
+    ("kind", "channels", "processors", "said"),
+    [
+        ("float", 3, 132, ("few channels: 3 in each input, of 4 that are loaded at once",)),
+        ("float", 4, 132, ()),
+        ("Half", 3, 132, ("few channels: 3 in each input, of 8 that are loaded at once",)),
+        ("Half", 12, 132, ("misaligned: 12 channels, not a multiple of 8",)),
+        ("float", 3, None, ()),
+    ],
+)
+def test_images_have_few_channels(kind: str, channels: int, processors: int | None, said: tuple[str, ...]) -> None:
+    dims = f"[[256, {channels}, 224, 224], [64, {channels}, 7, 7], [], [], [], [], [], [], []]"
+    values = '["", "", "", "[2, 2]", "[3, 3]", "[1, 1]", "False", "[0, 0]", "1"]'
+    assert told("aten::convolution", dims, kind, values, processors) == said
+
+
 def test_without_a_device_only_the_shape_itself_counts() -> None:
     assert told("aten::mm", "[[512, 4096], [4096, 512]]", "float", processors=None) == ()
     assert told("aten::mm", "[[512, 4096], [4096, 512]]", "Half", us=5)[-1].startswith(

@@ -229,3 +229,4 @@ def test_a_device_that_is_not_described_is_the_smallest_that_its_kernels_were_bu
         assert found.saving.kind is Figure.ESTIMATE
         assert "75 % of the GPU has nothing to do" in found.why
         assert "does not name its device" in found.caveats[1]
+        assert found.why.startswith("If the device, which the trace does not name, is a whole one")
