@@ -65,7 +65,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Confidence, Figure, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
-from analyzer.units import share
+from analyzer.units import count, share
 from rules.commands import run
 from rules.place import line_of, location
 from traces.trace import Capability
@@ -169,9 +169,8 @@ def _reading(facts: Facts) -> str:
         return ""
     name, number = found[0]
     what = "value" if name in _VALUES else "size"
-    return (
-        f" Among them is `{name}`, {facts.steps.per_step(number):,.0f} times a step: reading a {what} breaks a graph."
-    )
+    often = count(max(round(facts.steps.per_step(number)), 1), "time")
+    return f" Among them is `{name}`, {often} a step: reading a {what} breaks a graph."
 
 
 def _bars(facts: Facts) -> Bars:

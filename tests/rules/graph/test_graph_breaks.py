@@ -120,8 +120,8 @@ def test_not_applicable_without_compiled_code() -> None:
 @pytest.mark.parametrize(
     ("op", "said", "captured"),
     [
-        ("aten::item", "`aten::item`, 1 times a step: reading a value breaks a graph", True),
-        ("aten::nonzero", "`aten::nonzero`, 1 times a step: reading a size breaks a graph", False),
+        ("aten::item", "`aten::item`, 1 time a step: reading a value breaks a graph", True),
+        ("aten::nonzero", "`aten::nonzero`, 1 time a step: reading a size breaks a graph", False),
         ("aten::relu", None, False),
     ],
 )
