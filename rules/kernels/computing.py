@@ -6,6 +6,7 @@ import msgspec
 
 from analyzer.facts import Facts
 from analyzer.units import share
+from rules.optimizer.advice import FUSED_CLASSES
 
 # A tenth of the computing is worth a word.
 WORTH_NAMING = 0.1
@@ -27,6 +28,20 @@ class Measured(msgspec.Struct, frozen=True):
     matrix_ratio: float
     short_ratio: float
     words: str
+
+
+# Of an update that goes through all parameters several times a fused one saves half.
+_MANY_PASSES = 0.2
+
+
+def avoidable_passes(facts: Facts, computing_ns: int) -> str:
+    """Passes over memory that may go, in words, where they are a good part of the computing; empty else."""
+    setting = facts.kernels.set_memory.time.total_ns / computing_ns
+    if setting >= WORTH_NAMING:
+        return f"{share(setting)} of that sets memory to a value"
+    update = facts.model.optimizing
+    many = update.style == "foreach" and update.class_name in FUSED_CLASSES and update.kernel_ns / computing_ns
+    return f"{share(many)} of that are the many passes of {update.class_name}" if many and many >= _MANY_PASSES else ""
 
 
 def measured_of(facts: Facts) -> Measured:

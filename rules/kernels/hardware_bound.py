@@ -87,7 +87,7 @@ from analyzer.hardware.work import PRODUCTS
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, rate, share
 from rules.changes import accumulate_gradients, memory_limits_the_batch
-from rules.kernels.computing import WORTH_NAMING, Measured, measured_of
+from rules.kernels.computing import WORTH_NAMING, Measured, avoidable_passes, measured_of
 from rules.purpose import by_purpose
 from traces.trace import Capability
 
@@ -196,9 +196,9 @@ def _left_to_software(facts: Facts, limits: Limits, measured: Measured) -> Outco
             "kernel for these sizes, number format and layout; another one of these, "
             "or its search (torch.backends.cudnn.benchmark = True), may find one"
         )
-    setting = facts.kernels.set_memory.time.total_ns / measured.computing_ns
-    if setting >= WORTH_NAMING:
-        return clear(f"the device computes for {measured.words}, but {share(setting)} of that sets memory to a value")
+    avoidable = avoidable_passes(facts, measured.computing_ns)
+    if avoidable:
+        return clear(f"the device computes for {measured.words}, but {avoidable}")
     reached = _unjudged_rate(facts, measured)
     if reached is not None:
         return cannot_tell(

@@ -153,6 +153,8 @@ def _fix(facts: Facts, found: Allocations) -> tuple[Advice, ...]:
         "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
         "Lets blocks grow where sizes vary, instead of freeing them. Or run one step with the longest batch first.",
     )
+    if found.expands:
+        expandable = _EXPANDS
     pinned = Advice(
         "python",
         "buffer = torch.empty(shape, pin_memory=True)   # once\nbuffer.copy_(batch)",
@@ -168,6 +170,11 @@ def _fix(facts: Facts, found: Allocations) -> tuple[Advice, ...]:
     return (*ahead, emptied, expandable) if found.empties_cache else (*ahead, expandable, emptied)
 
 
+_EXPANDS = Advice(
+    "text",
+    "Segments expand here already: what is left is to keep them. Run one step with the longest batch first, and leave room on the "
+    "card for what the largest step needs, so that nothing has to be given back.",
+)
 _LESS_KEPT = Advice(
     "python",
     "from torch.utils.checkpoint import checkpoint\nx = checkpoint(self.block, x, use_reentrant=False)",

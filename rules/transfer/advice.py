@@ -208,7 +208,9 @@ def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
     if facts.recording.serving_engine is not None:
         return (_SENT_BY_ENGINE,)
     blocks = in_large_blocks(facts)
-    bytes_first = (_BLOCKS_KEPT,) if blocks else () if _looks_rows_up(facts) else (fewer_bytes(),)
+    bytes_first = (
+        (_BLOCKS_KEPT,) if blocks else () if _looks_rows_up(facts) or _in_many_parts(facts) else (fewer_bytes(),)
+    )
     if own_stream:
         return (
             Advice(
@@ -253,6 +255,12 @@ def _looks_rows_up(facts: Facts) -> bool:
 
 # FBGEMM's tables (pytorch/FBGEMM, fbgemm_gpu/codegen).
 _TABLES = Pattern(r"split_embedding|bounds_check_indices|jagged")
+
+
+def _in_many_parts(facts: Facts) -> bool:
+    """Whether no one copy of a step is most of what it sends: images travel as one tensor."""
+    sent = facts.transfer.copies.to_device
+    return 2 * sent.largest_bytes * facts.steps.count < sent.bytes
 
 
 def fewer_bytes() -> Advice:

@@ -115,7 +115,7 @@ _FAMILIES: tuple[tuple[str, Pattern[str]], ...] = tuple(
         ),
         (
             "gather",
-            r"(?<!rotary_)embedding|[Rr]adix_?[Ss]ort|[Rr]adixFindKth|mbtopk|[Mm]ergeSort|bitonicSort|sort(?:ed)?_?[Kk]|searchsorted|unique|segment|index(?:Select|Func|Add|Copy|Fill)"
+            r"(?<!rotary_)embedding|\bcompute_grad_weight|[Rr]adix_?[Ss]ort|[Rr]adixFindKth|mbtopk|[Mm]ergeSort|bitonicSort|sort(?:ed)?_?[Kk]|searchsorted|unique|segment|index(?:Select|Func|Add|Copy|Fill)"
             r"|indexing_backward|index_(?:elementwise|kernel|put|copy|fill|add|select)|gpu_index_kernel|[Gg]ather(?!Reduce)|[Ss]catter|masked_s|permute_pooled"
             r"|permute_(?:1|2)D|ReduceByKey"
             # Passes of a sort or a selection whose names do not say so: torch's around CUB's, CUB's, Thrust's, rocPRIM's.

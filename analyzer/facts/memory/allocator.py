@@ -21,6 +21,10 @@ from traces.trace import Trace
 # c10::DeviceType of CUDA and ROCm devices.
 _CUDA = 1
 
+_MOST = 0.5
+# The driver's calls by which segments grow and shrink (c10/cuda/CUDACachingAllocator.cpp: `ExpandableSegment`).
+_MAPPING = r"(?:cu|hip)Mem(?:Create|Map|Unmap|Release|SetAccess|AddressReserve|AddressFree)$"
+_FREEING = r"Free|Unmap|Release"
 # Calls that allocate, register or give back memory of the host.
 _PINNING = r"Host(?:Alloc|Malloc|Register|Unregister|Free)|FreeHost|MallocHost"
 
@@ -38,7 +42,9 @@ class Allocations(msgspec.Struct, frozen=True):
         steps: Steps looked at.
         steps_seen: Those with such a call.
         ratio: Share of those steps' time.
-        empties_cache: Whether a stack shows `torch.cuda.empty_cache`.
+        empties_cache: Whether the program gives memory back itself: a stack shows `torch.cuda.empty_cache`, or most of what is
+            freed is freed outside of ops, while ops ask for it.
+        expands: Whether most of the calls map memory into segments that grow (`expandable_segments`).
         retries: How often memory of the device is asked for, then freed, and asked for again with nothing launched between, as
             where there is no more to be had.
         started: Allocator calls of those steps that were left out as warm-up.
@@ -53,6 +59,7 @@ class Allocations(msgspec.Struct, frozen=True):
     ratio: float
     empties_cache: bool
     retries: int
+    expands: bool = False
     started: int = 0
     started_steps: int = 0
 
@@ -101,11 +108,29 @@ def allocations(trace: Trace, steps: Steps, time: TimeFacts, health: HealthFacts
         steps=len(later),
         steps_seen=steps.count_with(spans),
         ratio=spans.total_ns / window.total_ns if window else 0.0,
-        empties_cache=any(name.endswith(": empty_cache") for name in names),
+        empties_cache=any(name.endswith(": empty_cache") for name in names) or _given_back(trace, calls),
         retries=_retries(trace, calls),
+        expands=2 * _named(calls, _MAPPING) > len(calls),
         started=len(at),
         started_steps=int(((np.sort(at).searchsorted(end) - np.sort(at).searchsorted(start)) > 0).sum()),
     )
+
+
+def _named(calls: pd.DataFrame, pattern: str) -> int:
+    return int(calls["name"].astype("str").str.contains(pattern, regex=True).sum())
+
+
+def _given_back(trace: Trace, calls: pd.DataFrame) -> bool:
+    """Whether most of the device's memory is freed outside of ops, and most of it asked for inside: torch frees it in neither."""
+    names = calls["name"].astype("str")
+    calls = chosen(calls, ~names.str.contains(_PINNING, regex=True).to_numpy(dtype=bool))
+    freed = calls["name"].astype("str").str.contains(_FREEING, regex=True).to_numpy(dtype=bool)
+    inside = np.zeros(len(calls), dtype=bool)
+    for thread in np.unique(calls["thread"].to_numpy()).tolist():
+        mine = calls["thread"].to_numpy() == thread
+        ops = IntervalSet.of_rows(trace.ops, trace.ops["thread"].to_numpy() == thread)
+        inside[mine] = ops.contains(calls["start_ns"].to_numpy()[mine])
+    return bool(freed.any() and inside[freed].mean() < _MOST and (~freed).any() and inside[~freed].mean() > _MOST)
 
 
 def _retries(trace: Trace, calls: pd.DataFrame) -> int:

@@ -8,9 +8,11 @@ import pytest
 
 from analyzer.finding import Severity, State
 from building.builders import CUDA_DEVICE, TraceBuilder
+from building.clocked import Clocked
 from programs.hardware import layer
 from rules.kernels.hardware_bound import RULE
 from running.one_rule import judged, run
+from stories.models import layers, layers_back, update_foreach
 
 TENSOR = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_cublas"
 PLAIN = "volta_sgemm_128x64_tn"
@@ -245,3 +247,15 @@ def test_devices_that_idle_are_named_where_more_would_help(cards: int, top: dict
     fixes = judged(RULE, built).finding.fix
     assert any(f"sees {cards} devices and works on 1" in one.note for one in fixes) is idle
     assert any("More or faster devices" in one.code for one in fixes) is not idle
+
+
+@pytest.mark.parametrize(("dur", "state"), [(9_000, State.CLEAR), (1_000, State.FIRED)])
+def test_an_update_of_many_passes_is_left_to_shorten(dur: float, state: State) -> None:
+    world = Clocked()
+    for _ in world.steps(5):
+        layers(world, 2)
+        layers_back(world, 2)
+        update_foreach(world, passes=14, dur=dur)
+    outcome = run(RULE, world)
+    assert outcome.state is state
+    assert state is State.FIRED or "many passes of AdamW" in outcome.reason

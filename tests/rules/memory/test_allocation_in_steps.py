@@ -186,3 +186,29 @@ def test_what_is_emptied_between_launches_and_what_is_only_asked_for_is_no_retry
     found = judged(RULE, builder).finding
     assert "asked for again" not in found.why
     assert "empty_cache" in "".join(advice.code for advice in found.fix)
+
+
+@pytest.mark.parametrize(
+    ("inside", "freed", "asked", "first"),
+    [
+        # What the program gives back is freed outside of ops; what runs out is freed while an op asks for more.
+        (False, "cudaFree", "cudaMalloc", "-torch.cuda.empty_cache()"),
+        (True, "cudaFree", "cudaMalloc", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"),
+        (True, "cuMemUnmap", "cuMemMap", "Segments expand here already"),
+    ],
+)
+def test_who_frees_memory_tells_what_to_change(*, inside: bool, freed: str, asked: str, first: str) -> None:
+    builder = TraceBuilder()
+    for number in range(6):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        for place in range(4):
+            when = at + place * 4_000
+            builder.op("aten::empty", when, 1_500 if not inside else 3_500)
+            builder.runtime(asked, when + 100, 1_000)
+            builder.runtime(freed, when + 2_000, 1_000)
+            builder.launch(when + 3_600, kernel_start=when + 3_650, kernel_dur=300)
+        builder.launch(at + 16_000, kernel_start=at + 16_010, kernel_dur=83_900)
+    codes = [fix.code for fix in judged(RULE, builder).finding.fix]
+    assert codes[0].startswith(first)
+    assert any("expandable_segments:True" in code for code in codes) is not freed.startswith("cu" + "Mem")

@@ -9,7 +9,7 @@ from building.clocked import Clocked
 from rules.transfer.copies_between_devices import RULE
 from running.one_rule import judged, run
 from stories.devices import A100
-from stories.models import layers, layers_back, update
+from stories.models import layers
 
 MIB = 1 << 20
 
@@ -37,8 +37,9 @@ def world(*, rate: float = 4_000, crossings: int = 4, beside: bool = False, devi
             world.event("Memcpy PtoP (Device -> Device)", "gpu_memcpy", start, dur, pid=0, tid=stream, args=facts)
             world.busy_until[stream] = start + dur
             world.now += 14
-        layers_back(world, 4)
-        update(world)
+        layers(world, 8)
+        world.optimizer(world.now, 100)
+        world.now += 110
     return world
 
 

@@ -128,3 +128,14 @@ def test_bytes_of_images_are_no_advice_for_rows_of_a_table(name: str, *, images:
         world.kernel_of(name, "vectorized_gather_kernel", 9_000)
     codes = [fix.code for fix in judged(RULE, world).finding.fix]
     assert any("uint8" in code for code in codes) is images
+
+
+@pytest.mark.parametrize(("parts", "bytes_first"), [(1, True), (30, False)])
+def test_what_travels_in_many_parts_is_no_batch_of_images(parts: int, *, bytes_first: bool) -> None:
+    world = Clocked()
+    for _ in world.steps(4):
+        for _ in range(parts):
+            world.copied("HtoD", (60 << 20) // parts, pinned=True)
+        world.kernel_of("aten::linear", "some_kernel", 9_000)
+    codes = [fix.code for fix in judged(RULE, world).finding.fix]
+    assert any("uint8" in code for code in codes) is bytes_first
