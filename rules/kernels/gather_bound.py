@@ -184,6 +184,8 @@ _OF_ANY = (
 
 # The kernels of `topk` (aten/src/ATen/native/cuda/TensorTopK.cu).
 _TOPK = Pattern(r"TopK|topk|radixFindKth")
+# Of sorts and selections: torch's, CUB's, Thrust's, rocPRIM's.
+_SORTING = Pattern(r"[Ss]ort|TopK|topk|radixFindKth|DeviceSelect|UniqueByKey|unique|onesweep|merge_kernel")
 _TOPK_IN_PARTS = Advice(
     "python",
     "parts = scores.view(64, -1)              # one long row in 64 parts\n"
@@ -208,6 +210,13 @@ _SUMMED_LATER = Advice(
 def _longest_is(facts: Facts, pattern: Pattern[str]) -> bool:
     """Whether the name of the longest of these kernels matches."""
     return any(pattern.search(name) for name, _, _ in _longest(facts, *_FAMILIES))
+
+
+def _sorts(facts: Facts) -> bool:
+    """Whether a good part of that time is sorting; else it is moving rows."""
+    kernels = facts.kernels.named
+    rows = kernels.is_family(*_FAMILIES)
+    return 4 * kernels.time_ns(rows & kernels.like(_SORTING)) > kernels.time_ns(rows)
 
 
 def _longest_sums(facts: Facts) -> bool:
@@ -251,7 +260,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         return (*by_purpose(facts, (_WHAT_DIFFERS,), (_ORDERED,)), _OF_ANY[1])
     fused = facts.kernels.named.any_named(*_FUSED.split("|"))
     if not fused and not _longest_is(facts, _TABLES):
-        return _OF_ANY
+        return _OF_ANY if _sorts(facts) else _OF_ANY[::-1]
     one_lookup = Advice(
         "python",
         "kind, where = ComputeDevice.CUDA, EmbeddingLocation.DEVICE   # fbgemm_gpu\n"

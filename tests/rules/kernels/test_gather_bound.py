@@ -88,3 +88,15 @@ def test_boundary_of_the_gradient(rows: float, state: State) -> None:
 
 def test_other_scatters_are_no_gradient_of_an_index() -> None:
     assert run(RULE, gradient(name="index_elementwise_kernel")).state is State.CLEAR
+
+
+@pytest.mark.parametrize(
+    ("name", "sorts"),
+    [
+        ("void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel<float>(p)", True),
+        ("void at::native::_scatter_gather_elementwise_kernel<128, 8, scatter_add>(p)", False),
+    ],
+)
+def test_what_sorts_nothing_is_not_told_to_sort_less_first(name: str, *, sorts: bool) -> None:
+    first = judged(RULE, world(name=name)).finding.fix[0].code
+    assert first.startswith("Sort and search less" if sorts else "Index less often")
