@@ -181,7 +181,7 @@ def replay_as_graph(facts: Facts) -> Advice:
     cache = ' Generating text needs a cache of fixed size: `cache_implementation="static"` in transformers.'
     return Advice(
         "diff",
-        f'{removed}+model = torch.compile(model, mode="reduce-overhead")   # CUDA graphs: one launch for many kernels',
+        f'{removed}+model = torch.compile(model, mode="reduce-overhead")   # {graphs(facts)}: one launch for many kernels',
         "Needs static shapes and no host reads inside the step; the first steps compile. It falls back where it cannot capture."
         + (_NO_REGIONS if compiled.compiled and not compiled.regions else "")
         + (cache if generates and facts.recording.frameworks.may_use("transformers") else ""),

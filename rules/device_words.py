@@ -38,6 +38,15 @@ def of_device(facts: Facts, advice: Advice) -> Advice:
     return replace(advice, code=code)
 
 
+_PROFILERS = {"cuda": "Nsight Compute", "rocm": "ROCm Compute Profiler", "xpu": "VTune"}
+
+
+def profiler(facts: Facts) -> str:
+    """What looks into kernels of this device, as `its maker's profiler (Nsight Compute)`; without a name where none is known."""
+    name = _PROFILERS.get(facts.device.kind)
+    return "its maker's profiler" + (f" ({name})" if name is not None else "")
+
+
 def graphs(facts: Facts) -> str:
     """What recorded launches are called: CUDA graphs, HIP graphs, or graphs."""
     return {"cuda": "CUDA graphs", "rocm": "HIP graphs"}.get(facts.device.kind, "graphs")

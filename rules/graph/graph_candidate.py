@@ -140,7 +140,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             "step; one call would start all kernels of it",
         ),
         fix=_fix(facts),
-        verify="Record again: `cudaGraphLaunch` instead of hundreds of `cudaLaunchKernel`, and a busier GPU.",
+        verify="Record again: one launch of a graph instead of hundreds of launches of kernels, and a busier GPU.",
+        title="Steps that a HIP graph could replay" if facts.device.kind == "rocm" else None,
         steps_seen=facts.steps.count_with(claims),
         confidence=Confidence.LOW if found.collectives else Confidence.MEDIUM,
         evidence=(

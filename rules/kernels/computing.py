@@ -30,7 +30,7 @@ class Measured(msgspec.Struct, frozen=True):
     words: str
 
 
-# Of an update that goes through all parameters several times a fused one saves half.
+# Of an update that goes through all parameters several times a fused one saves half, as of attention written out.
 _MANY_PASSES = 0.2
 
 
@@ -39,6 +39,10 @@ def avoidable_passes(facts: Facts, computing_ns: int) -> str:
     setting = facts.kernels.set_memory.time.total_ns / computing_ns
     if setting >= WORTH_NAMING:
         return f"{share(setting)} of that sets memory to a value"
+    attention = facts.kernels.attention
+    written = facts.kernels.named.busy_ratio(attention.softmax | attention.products)
+    if attention.calls and written >= _MANY_PASSES and not attention.fused.any():
+        return f"{share(written)} of that is attention written out"
     update = facts.model.optimizing
     many = update.style == "foreach" and update.class_name in FUSED_CLASSES and update.kernel_ns / computing_ns
     return f"{share(many)} of that are the many passes of {update.class_name}" if many and many >= _MANY_PASSES else ""

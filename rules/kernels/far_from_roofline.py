@@ -83,6 +83,7 @@ from analyzer.hardware.shortfall import Shortfall, shortfalls
 from analyzer.page.words.shapes import operator
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
+from rules.device_words import profiler
 from rules.evidence import PADDED_RATIO, kernel_saving, steps_with
 from traces.trace import Capability
 
@@ -212,7 +213,7 @@ def _fix(facts: Facts, far: Sequence[Shortfall]) -> tuple[Advice, ...]:
     said = " ".join(reason for one in far for reason in one.reasons)
     chosen = [text for word, text in _FIXES.items() if word in said]
     return tuple(Advice("text", text) for text in chosen) or (
-        Advice("text", _NO_REASON if facts.device.main is not None else _NO_REASON_ON_HOST),
+        Advice("text", _no_reason(facts) if facts.device.main is not None else _NO_REASON_ON_HOST),
     )
 
 
@@ -235,7 +236,12 @@ _UNNAMED = (
     "The trace does not name its device: it is taken for the fastest one that its kernels were built for. A smaller one of the "
     "same design (fewer compute units) is nearer to its own peak."
 )
-_NO_REASON = "The shapes do not tell why: look at the longest of these kernels with the maker's profiler (Nsight Compute, rocprof)."
+
+
+def _no_reason(facts: Facts) -> str:
+    return f"The shapes do not tell why: look at the longest of these kernels alone, with {profiler(facts)}."
+
+
 _NO_REASON_ON_HOST = (
     "The shapes do not tell why: look at the longest of these ops with `perf`, or with the profiler of the processor's maker "
     "(VTune, uProf)."

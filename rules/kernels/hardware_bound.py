@@ -87,6 +87,7 @@ from analyzer.hardware.work import PRODUCTS
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, rate, share
 from rules.changes import accumulate_gradients, memory_limits_the_batch
+from rules.device_words import profiler
 from rules.kernels.computing import WORTH_NAMING, Measured, avoidable_passes, measured_of
 from rules.purpose import by_purpose
 from traces.trace import Capability
@@ -150,9 +151,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         severity_cap=Severity.INFO,
-        caveats=(
-            "A kernel that runs may still use the device poorly: its maker's profiler (Nsight Compute, rocprof, VTune) tells.",
-        ),
+        caveats=(f"A kernel that runs may still use the device poorly: {profiler(facts)} tells.",),
     )
 
 

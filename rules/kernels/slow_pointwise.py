@@ -78,6 +78,7 @@ from analyzer.page.words.shapes import operator
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.changes import compiled
+from rules.device_words import profiler
 from rules.evidence import kernel_saving, steps_with
 from traces.trace import Capability
 
@@ -132,7 +133,7 @@ def _lost_ns(some: Sequence[Pointwise]) -> float:
 
 def _finding(facts: Facts, some: Sequence[Pointwise]) -> Finding:
     worst, lost_ns = max(some, key=lambda one: one.operator.device_ns), _lost_ns(some)
-    runs, fix = (_STEPS, _fix(facts)) if worst.steps else (_ALONG, (_LOOK,))
+    runs, fix = (_STEPS, _fix(facts)) if worst.steps else (_ALONG, (_look(facts),))
     return Finding(
         why=f"The kernels of {count(len(some), 'pointwise op')} of tensors of one shape {runs}. The longest, "
         f"`{worst.operator.op}`, moves {share(worst.ratio)} of what the memory could. Together they take "
@@ -164,12 +165,14 @@ def _lie(one: Pointwise) -> str:
 
 _STEPS = "are those that torch takes where the tensors do not lie in memory in one order without gaps"
 _ALONG = "run along memory, and the trace does not tell why they are slow"
-_LOOK = Advice(
-    "text",
-    "Time one of these ops alone, with the maker's profiler (Nsight Compute, ROCm Compute Profiler): it says what the memory waits "
-    "for.",
-    "Possible are a lowered clock, another process on the card, or tensors that lie in memory column by column.",
-)
+
+
+def _look(facts: Facts) -> Advice:
+    return Advice(
+        "text",
+        f"Time one of these ops alone, with {profiler(facts)}: it says what the memory waits for.",
+        "Possible are a lowered clock, another process on the card, or tensors that lie in memory column by column.",
+    )
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:

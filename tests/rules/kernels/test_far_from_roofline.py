@@ -204,7 +204,7 @@ def test_no_profiler_of_a_device_is_advised_without_one() -> None:
     )
     assert "perf" in on_host
     assert "Nsight" not in on_host
-    assert "Nsight Compute" in judged(RULE, world()).finding.fix[0].code
+    assert "ROCm Compute Profiler" in judged(RULE, world()).finding.fix[0].code
 
 
 def test_an_operator_is_named_by_its_shapes() -> None:

@@ -259,3 +259,21 @@ def test_an_update_of_many_passes_is_left_to_shorten(dur: float, state: State) -
     outcome = run(RULE, world)
     assert outcome.state is state
     assert state is State.FIRED or "many passes of AdamW" in outcome.reason
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_attention_written_out_is_left_to_fuse(*, written: bool) -> None:
+    softmax = (
+        "void (anonymous namespace)::softmax_warp_forward<c10::BFloat16, c10::BFloat16, float, 10, false, false>(p)"
+    )
+    world = Clocked()
+    for _ in world.steps(5):
+        for _ in range(8):
+            world.kernel_of("aten::linear/aten::mm", TENSOR, 600)
+            if written:
+                world.kernel_of("aten::matmul/aten::bmm", TENSOR, 150)
+                world.kernel_of("aten::softmax/aten::_softmax", softmax, 150)
+                world.kernel_of("aten::matmul/aten::bmm", TENSOR, 150)
+    outcome = run(RULE, world)
+    assert outcome.state is (State.CLEAR if written else State.FIRED)
+    assert not written or "attention written out" in outcome.reason
