@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
+import numpy as np
 
 from analyzer.facts import Facts
 from analyzer.hardware.call import Shape
 from analyzer.spans.arrays import Int64Array
-from analyzer.spans.labels import is_any, texts
+from analyzer.spans.grouping import distinct_columns
+from analyzer.spans.labels import codes_of, distinct_texts, is_any
 
 Layout = Literal["row by row", "channels last", "permuted", "with gaps", "expanded"]
 
@@ -58,12 +59,22 @@ def of_longest(facts: Facts, rows: Int64Array, weight: Int64Array) -> tuple[Layo
         rows: Rows of `trace.ops`.
         weight: Of each.
     """
-    ops = facts.trace.ops.iloc[rows]
-    found: Counter[tuple[str, str]] = Counter()
-    for dims, strides, each in zip(texts(ops["input_dims"]), texts(ops["input_strides"]), weight.tolist(), strict=True):
-        if strides:
-            found[dims, strides] += each
-    return layouts_of(*found.most_common(1)[0][0]) if found else ()
+    found = _weighed(facts, rows, weight)
+    return layouts_of(*max(found, key=lambda one: one[2])[:2]) if found else ()
+
+
+def _weighed(facts: Facts, rows: Int64Array, weight: Int64Array) -> list[tuple[str, str, float]]:
+    """The distinct shapes and strides of some ops as recorded, with how much of a weight belongs to each."""
+    columns = [facts.trace.ops[name] for name in ("input_dims", "input_strides")]
+    codes = np.stack([codes_of(column).astype(np.int64)[rows] for column in columns])
+    known = codes[1] >= 0
+    distinct, place = distinct_columns(codes[:, known])
+    totals = np.bincount(place, weight[known], distinct.shape[1]).tolist()
+    texts = [[*distinct_texts(column), ""] for column in columns]
+    return [
+        (str(texts[0][dims]), str(texts[1][strides]), total)
+        for (dims, strides), total in zip(distinct.T.tolist(), totals, strict=True)
+    ]
 
 
 class ConvolutionLayouts(msgspec.Struct, frozen=True):
@@ -82,9 +93,10 @@ def of_convolutions(facts: Facts) -> ConvolutionLayouts | None:
     """Of the convolutions of the used steps; None where strides of none are recorded, or fit several orders."""
     ops = facts.trace.ops
     here = is_any(ops["name"], *_FORWARD) & facts.steps.host_window.contains(ops["start_ns"].to_numpy())
-    rows = ops[here]
-    counted = Counter(zip(texts(rows["input_dims"]), texts(rows["input_strides"]), strict=True))
-    kinds = [(layouts_of(dims, strides)[:2], calls) for (dims, strides), calls in counted.items() if strides]
+    rows = np.flatnonzero(here)
+    kinds = [
+        (layouts_of(dims, strides)[:2], calls) for dims, strides, calls in _weighed(facts, rows, np.ones_like(rows))
+    ]
     ratios = [
         [(pair[place], calls) for pair, calls in kinds if len(pair) == 2 and pair[place] is not None]
         for place in (0, 1)
@@ -94,7 +106,7 @@ def of_convolutions(facts: Facts) -> ConvolutionLayouts | None:
     return ConvolutionLayouts(*map(_last_ratio, ratios))
 
 
-def _last_ratio(kinds: Sequence[tuple[Layout | None, int]]) -> float:
+def _last_ratio(kinds: Sequence[tuple[Layout | None, float]]) -> float:
     return sum(calls for kind, calls in kinds if kind == "channels last") / sum(calls for _, calls in kinds)
 
 
