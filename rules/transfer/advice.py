@@ -52,6 +52,18 @@ COMPUTED_ON_DEVICE = Advice(
 )
 
 
+_BY_NCCL = Advice(
+    "text",
+    "gloo's collectives take the device's tensors through the host's memory: with NCCL they stay on the device, and nothing of "
+    "this is copied.",
+)
+
+
+def _instead_of_the_host(facts: Facts) -> Advice:
+    """What keeps on the device what comes back from the host: there it is computed on, or gloo sums it up."""
+    return _BY_NCCL if facts.communication.calls_of("gloo") & facts.steps.window else COMPUTED_ON_DEVICE
+
+
 def what_is_pageable(facts: Facts) -> str:
     """The same of what is sent from unpinned memory alone, which may be other things than what is sent as a whole."""
     return _IN_PASSES if facts.transfer.sent_in_passes else what_is_sent(facts)
@@ -112,7 +124,7 @@ def pin_memory(facts: Facts) -> tuple[Advice, ...]:
     if facts.transfer.sent_in_passes:
         return (_BUFFER,)
     if comes_back(facts):
-        return (COMPUTED_ON_DEVICE,)
+        return (_instead_of_the_host(facts),)
     if facts.transfer.computed_on_host is not None:
         return _computed_there(facts.transfer.computed_on_host)
     if in_large_blocks(facts):
@@ -203,6 +215,8 @@ def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
     """
     if facts.transfer.of_weights:
         return keep_on_device(facts)
+    if comes_back(facts):
+        return (_instead_of_the_host(facts),)
     if facts.transfer.computed_on_host is not None:
         return _computed_there(facts.transfer.computed_on_host)
     if facts.recording.serving_engine is not None:

@@ -72,7 +72,7 @@ from analyzer.finding import Bar, Bars, Finding, Outcome, Saving, clear, not_app
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share, size
-from rules.transfer.advice import in_large_blocks, prefetch, what_is_sent
+from rules.transfer.advice import prefetch, what_is_sent
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -147,8 +147,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 
 def _no_batch(facts: Facts) -> bool:
-    """Whether nothing speaks for batches of a loader: large blocks, or an engine that serves requests."""
-    return in_large_blocks(facts) or facts.recording.serving_engine is not None
+    """Whether it is known to be something else than batches of a loader, or an engine serves requests."""
+    return bool(what_is_sent(facts)) or facts.recording.serving_engine is not None
 
 
 def _hideable(facts: Facts, exposed: IntervalSet, copying: IntervalSet) -> IntervalSet:
