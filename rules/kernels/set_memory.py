@@ -47,6 +47,7 @@ Sums into a buffer (`index_add_`, `scatter_add_`) start from zeros, and need the
 
 ## References
 - https://docs.pytorch.org/docs/stable/generated/torch.empty.html
+- Gradients of slices: issue 9701 of pytorch
 - https://docs.pytorch.org/docs/stable/deterministic.html
 """
 

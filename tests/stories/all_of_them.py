@@ -44,6 +44,7 @@ from stories import (
     of_recordings,
     of_reported_hosts,
     of_reported_kernels,
+    of_reported_passes,
     of_reported_reads,
     of_requests,
     of_searches_in_training,
@@ -105,6 +106,7 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "traces of others": of_others_traces.STORIES,
     "programs of others": of_others_programs.STORIES,
     "reported: reads": of_reported_reads.STORIES,
+    "reported: passes": of_reported_passes.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 
