@@ -42,6 +42,20 @@ def share(ratio: float) -> str:
     return f"{percent:.0f} %" if percent >= 9.95 or percent == 0 else f"{percent:.1f} %"
 
 
+# From there on nobody reads a percentage as what it is.
+_MANY_TIMES = 5
+
+
+def change(ratio: float) -> str:
+    """What a figure changed by: `+12.3 %`, `-4.0 %`, and from five times on `a factor of 51`."""
+    return f"{ratio * 100:+.1f} %" if ratio + 1 < _MANY_TIMES else f"a factor of {ratio + 1:,.0f}"
+
+
+def slower(ratio: float) -> str:
+    """By how much longer something takes: `12.3 % slower`, and from five times on `51 times as long`."""
+    return f"{ratio * 100:.1f} % slower" if ratio + 1 < _MANY_TIMES else f"{ratio + 1:,.0f} times as long"
+
+
 def size(count_bytes: float) -> str:
     """Bytes in powers of 1024: `512 B`, `1.5 MiB`."""
     value = float(count_bytes)

@@ -14,6 +14,7 @@ from statistics import median
 
 from msgspec.structs import replace
 
+from analyzer import units
 from analyzer.compare.noise import ENOUGH_RUNS, Change, Doubt, judge_change
 from analyzer.compare.snapshot import Snapshot
 from analyzer.facts.health.disturbance.crowding import CROWDED_RATIO
@@ -79,7 +80,7 @@ def _doubted(change: Change, doubt: Doubt, reason: str) -> Change:
         sure_ratio=None,
         needed_steps=None,
         needed_runs=ENOUGH_RUNS,
-        text=f"Inconclusive: the median step changed by {change.ratio * 100:+.1f} %, but {reason}.",
+        text=f"Inconclusive: the median step changed by {units.change(change.ratio)}, but {reason}.",
     )
 
 
@@ -124,7 +125,7 @@ def _likely(before: Runs, after: Runs, change: Change) -> str:
         return ""
     return (
         f"; {'slower' if change.ratio > 0 else 'faster'} it probably is, as steps without the profiler changed by "
-        f"{(second / first - 1) * 100:+.1f} %, but nobody can say by how much"
+        f"{units.change(second / first - 1)}, but nobody can say by how much"
     )
 
 
@@ -180,7 +181,7 @@ def _profiler(before: Runs, after: Runs, change: Change) -> str | None:
     part = without / change.ratio if abs(change.ratio) > abs(without) else change.ratio / without
     if change.kind != "unchanged" and part >= _FAR_PART:
         return None
-    return f"without the profiler by {without * 100:+.1f} % ({duration(first)} before, {duration(second)} after)"
+    return f"without the profiler by {units.change(without)} ({duration(first)} before, {duration(second)} after)"
 
 
 def _clock(before: Runs, after: Runs, change: Change) -> str | None:

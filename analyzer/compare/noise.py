@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
+from analyzer import units
 from analyzer.analysis.changes import Kind
 from analyzer.compare.level import CONFIDENCE, Float64Array, Move, Runs, moves
 from analyzer.compare.ranked import mann_whitney
@@ -102,7 +103,7 @@ def judge_change(before: Runs, after: Runs) -> Change:
         kind = _kind(fast, median, ranked=p_value < _SIGNIFICANCE, several=several)
     mean_ratio = float(second.mean() / first.mean()) - 1
     if kind == "unchanged" and abs(mean_ratio) > 2 * median.floor:
-        kind, doubt = "inconclusive", f"single steps changed the mean by {_percent(mean_ratio)}"
+        kind, doubt = "inconclusive", f"single steps changed the mean by {units.change(mean_ratio)}"
     else:
         doubt = _doubt(fewest, fast, median)
     steps = _needed(fewest, fast, median) if kind == "inconclusive" else None
@@ -178,7 +179,7 @@ def _doubt(fewest: int, fast: Move, median: Move) -> str:
     if fewest < ENOUGH_STEPS:
         return f"only {fewest} steps on a side"
     if abs(median.ratio) > median.floor and abs(fast.ratio - median.ratio) > fast.floor:
-        return f"the fastest steps by {_percent(fast.ratio)}"
+        return f"the fastest steps by {units.change(fast.ratio)}"
     return f"{_interval(median)}, and equal runs may differ by {median.floor * 100:.1f} %"
 
 
@@ -189,23 +190,26 @@ def _text(kind: Kind, median: Move, doubt: str, steps: int | None, runs: int | N
             if runs is not None
             else f"record at least {steps} steps a side (`advisor collect --active {steps}`)"
         )
-        return f"Inconclusive: the median step changed by {_percent(median.ratio)}, but {doubt}; {more}."
+        return f"Inconclusive: the median step changed by {units.change(median.ratio)}, but {doubt}; {more}."
     unrest = (
         "the runs of the two sides do not mix"
         if median.apart and kind != "unchanged"
         else f"equal runs may differ by {median.floor * 100:.1f} %"
     )
     if kind == "unchanged":
-        return f"No change beyond noise: {_percent(median.ratio)} ({_interval(median)}; {unrest})."
-    return f"{abs(median.ratio) * 100:.1f} % {kind}: {_interval(median)}; {unrest}."
+        return f"No change beyond noise: {units.change(median.ratio)} ({_interval(median)}; {unrest})."
+    gain = units.slower(median.ratio) if kind == "slower" else f"{abs(median.ratio) * 100:.1f} % {kind}"
+    return f"{gain}: {_interval(median)}; {unrest}."
 
 
 def _interval(move: Move) -> str:
-    return f"{CONFIDENCE * 100:.0f} % interval {move.low * 100:+.1f} to {move.high * 100:+.1f} %"
-
-
-def _percent(ratio: float) -> str:
-    return f"{ratio * 100:+.1f} %"
+    low, high = units.change(move.low), units.change(move.high)
+    # What both have stands once.
+    if high.endswith(" %"):
+        low = low.removesuffix(" %")
+    elif not low.endswith(" %"):
+        high = high.rpartition(" ")[2]
+    return f"{CONFIDENCE * 100:.0f} % interval {low} to {high}"
 
 
 def _joined(runs: Sequence[Sequence[int]]) -> Float64Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.units import count, duration, figure, share, size, stretch
+from analyzer.units import change, count, duration, figure, share, size, slower, stretch
 
 
 @pytest.mark.parametrize(
@@ -95,3 +95,17 @@ def test_figure(value: float, text: str) -> None:
 )
 def test_the_edges_of_a_stretch_can_be_told_apart(start: int, end: int, words: str) -> None:
     assert stretch(start, end) == words
+
+
+@pytest.mark.parametrize(
+    ("ratio", "changed", "longer"),
+    [
+        (0.123, "+12.3 %", "12.3 % slower"), (-0.04, "-4.0 %", None), (1.0, "+100.0 %", "100.0 % slower"),
+        (3.9, "+390.0 %", "390.0 % slower"), (4.0, "a factor of 5", "5 times as long"),
+        (49.63, "a factor of 51", "51 times as long"),
+    ],
+)  # fmt: skip
+def test_of_many_times_no_percentage_is_said(ratio: float, changed: str, longer: str | None) -> None:
+    assert change(ratio) == changed
+    if longer is not None:
+        assert slower(ratio) == longer

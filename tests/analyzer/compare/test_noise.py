@@ -50,6 +50,14 @@ def test_a_planted_slowdown_of_a_tenth_is_caught(count: int) -> None:
     assert kinds.count("slower") >= REPEATS - 1
 
 
+def test_a_step_many_times_as_long_is_told_in_times() -> None:
+    random = np.random.default_rng(9)
+    text = judge_change([steps(random, 40)], [steps(random, 40, 500e6)]).text
+    assert text.startswith("51 times as long: 95 % interval a factor of 50 to 52;")
+    text = judge_change([steps(random, 40)], [steps(random, 40, 12e6)]).text
+    assert " % slower: 95 % interval +" in text
+
+
 def test_with_few_steps_a_twentieth_is_inconclusive_and_the_steps_needed_are_named() -> None:
     random = np.random.default_rng(10)
     change = judge_change([steps(random, 6)], [steps(random, 6, 10.5e6)])
