@@ -80,6 +80,7 @@ from rules.communication.ranks_read import (
     every_rank_is_read,
     look_at_all_ranks,
     movable,
+    others_wait_for_it,
     waiting_or_transferring,
 )
 from rules.communication.seen import not_seen
@@ -134,7 +135,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         fix=(*look_at_all_ranks(facts), *dict.fromkeys((*move_less(facts), *hide_more(facts)))),
         verify="Record every rank again with the same schedule: the share of CO001 should fall on all of them.",
         steps_seen=facts.steps.count_with(found.exposed),
-        confidence=Confidence.HIGH,
+        # What makes it late comes first.
+        confidence=Confidence.LOW if others_wait_for_it(facts) else Confidence.HIGH,
         evidence=_evidence(facts),
         caveats=_caveats(facts),
     )

@@ -63,7 +63,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.communication.advice import hide_more
 from rules.communication.kinds import mostly_numbers
-from rules.communication.ranks_read import movable
+from rules.communication.ranks_read import movable, others_wait_for_it
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -107,7 +107,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         fix=_fix(facts),
         verify=f"Record again: collectives should {_where(facts)}; the hidden share should pass 70 %.",
         steps_seen=facts.steps.count_with(found.exposed),
-        confidence=Confidence.MEDIUM,
+        confidence=Confidence.LOW if others_wait_for_it(facts) else Confidence.MEDIUM,
         evidence=(
             Bars(
                 "mean step",

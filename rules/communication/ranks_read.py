@@ -106,7 +106,16 @@ _LATE_FIRST = Advice(
 )
 
 
-def _is_late(facts: Facts) -> bool:
+def others_wait_for_it(facts: Facts) -> bool:
+    """Whether this rank is late, or in the stage that sets the pace of a pipeline: less to send ends no sooner for the others."""
+    place = facts.job
+    pipe = None if place is None else place.job.pipeline
+    if place is None or place.slow_stage is None or pipe is None:
+        return is_late(facts)
+    return is_late(facts) or any(one.stage == pipe.slowest and place.rank in one.ranks for one in pipe.stages)
+
+
+def is_late(facts: Facts) -> bool:
     """Whether this is the rank that the job's verdict names."""
     late = None if facts.job is None else facts.job.late
     return facts.job is not None and late is not None and late.of_rank and facts.job.is_late
@@ -134,7 +143,7 @@ def _between(least_ns: int, most_ns: int) -> str:
 
 def look_at_all_ranks(facts: Facts) -> tuple[Advice, ...]:
     """Waiting or transferring? Only all ranks together can tell; where they are all here what to do first, if it is waiting."""
-    first = (_LATE_FIRST,) if _is_late(facts) else ()
+    first = (_LATE_FIRST,) if is_late(facts) else ()
     if every_rank_is_read(facts):
         return first or ((_EVEN_FIRST,) if _mostly_waits(facts) else ())
     size = facts.recording.world_size

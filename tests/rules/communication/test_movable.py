@@ -7,6 +7,7 @@ import pytest
 from analyzer.engine import run_rules
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
+from analyzer.finding import Confidence
 from analyzer.rule import Rule
 from building.builders import TraceBuilder
 from jobs.among import among
@@ -36,6 +37,27 @@ def saved_ms(rule: Rule, facts: Facts) -> float:
     (result,) = run_rules(facts, (rule,), grade(facts))
     (found,) = result.findings
     return facts.steps.per_step(found.saving.claims.total_ns) / MS
+
+
+@pytest.mark.parametrize("rule", [EXPOSED, OVERLAP])
+def test_on_the_rank_that_others_wait_for_what_it_sends_comes_last(rule: Rule) -> None:
+    """Its own report names first what makes it late."""
+    waiting, late = among(rank(0, 5_000), rank(1, 8_000)), among(rank(1, 8_000), rank(0, 5_000))
+    sure = {}
+    for facts in (waiting, late):
+        (result,) = run_rules(facts, (rule,), grade(facts))
+        sure[facts is late] = result.findings[0].confidence
+    assert sure[True] is Confidence.LOW
+    assert sure[False] is not Confidence.LOW
+
+
+@pytest.mark.parametrize("stage", [1, 0])
+def test_in_the_stage_that_sets_the_pace_balance_comes_first(stage: int) -> None:
+    every = list(facts_of(Plan(program="megatron", pp=3, steps=4, stage={1: 1.8})))
+    every.insert(0, every.pop(stage))
+    together = among(*every)
+    (result,) = run_rules(together, (EXPOSED,), grade(together))
+    assert (result.findings[0].confidence is Confidence.LOW) is (stage == 1)
 
 
 @pytest.mark.parametrize("rule", [EXPOSED, OVERLAP])
