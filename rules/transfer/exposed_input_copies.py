@@ -45,6 +45,7 @@ for _ in range(len(loader)):
 1. Send fewer bytes: images as uint8, normalised on the device.
 2. Prefetch the next batch on a side stream, from pinned memory.
 3. Keep a small data set on the device.
+4. Pinned copies of less than 5 GB/s: look at the link (`nvidia-smi --query-gpu=pcie.link.width.current`), and at NUMA.
 
 ## Expected gain
 At most the exposed copy time that the step's kernels are long enough to hide; all of it where large copies take turns with kernels,
@@ -68,7 +69,7 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.transfer.copies import Copies, hideable
-from analyzer.finding import Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share, size
@@ -114,19 +115,19 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"{share(facts.steps.ratio(hideable.total_ns))} of the step, below {share(limits['min_ratio'])}"
         )
         return
-    own_stream = _own_stream(facts, to_device)
+    own_stream, slow = _own_stream(facts, to_device), _slow(to_device)
     where = "a stream of their own" if own_stream else "the kernels' stream"
     yield Finding(
         why=f"Copies to the device run beside no kernel for {duration(facts.steps.per_step(exposed.total_ns))} of "
         f"{facts.steps.each} "
         f"({share(ratio)}): {size(facts.steps.per_step(to_device.bytes))} "
-        f"a step on {where}.{what_is_sent(facts)}",
+        f"a step on {where}.{what_is_sent(facts)}{_slow_link(slow)}",
         saving=Saving(exposed, basis="copy time beside no kernel")
         if weights
         else Saving(
             hideable, basis="copy time beside no kernel, as far as the kernels of its step are long enough to hide it"
         ),
-        fix=prefetch(facts, own_stream),
+        fix=(*prefetch(facts, own_stream), *((_link(facts),) if slow is not None else ())),
         verify="Record again: the copies' stream differs from the kernels' and over 80 % of their time has a kernel beside it.",
         steps_seen=facts.steps.count_with(to_device.time),
         evidence=(
@@ -143,6 +144,37 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         title="Copies to the device delay the kernels" if weights or _no_batch(facts) else None,
+    )
+
+
+# PCIe 3.0 with 16 lanes moves 12 to 13 GB/s from pinned memory, with 8 lanes half of that.
+_SLOW_BYTES_PER_NS = 5.0
+_ASKED = "nvidia-smi --query-gpu=pcie.link.gen.current,pcie.link.width.current,pcie.link.width.max --format=csv"
+_LANES = (
+    "Fewer lanes than the card has, an old generation, or memory of another socket (`numactl --cpunodebind=N --membind=N`) make "
+    "copies several times as long."
+)
+
+
+def _link(facts: Facts) -> Advice:
+    if facts.device.kind == "cuda":
+        return Advice("shell", _ASKED, f"While the program runs. {_LANES}")
+    return Advice("text", f"Look at the card's link to the host. {_LANES}")
+
+
+def _slow(to_device: Copies) -> float | None:
+    """Bytes a nanosecond (GB/s) of pinned copies where they are most and slower than any full link; else None."""
+    pinned = to_device.of_memory("pinned")
+    speed = pinned.bandwidth
+    return speed if speed is not None and speed < _SLOW_BYTES_PER_NS and 2 * pinned.bytes > to_device.bytes else None
+
+
+def _slow_link(speed: float | None) -> str:
+    return (
+        f" They are pinned and move {speed:.1f} GB/s, less than half of what PCIe 3.0 with 16 lanes does: a narrow link, or "
+        "several at once on it."
+        if speed is not None
+        else ""
     )
 
 

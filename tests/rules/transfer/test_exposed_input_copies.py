@@ -25,7 +25,7 @@ def world(
     for number in range(3):
         at = number * 100_000
         builder.step(number, at, 100_000)
-        builder.copy(direction, at, 10, start=at + 20, dur=dur, size=64 << 20, pinned=True, stream=stream)
+        builder.copy(direction, at, 10, start=at + 20, dur=dur, size=256 << 20, pinned=True, stream=stream)
         start = at + 20 if beside else at + 20 + dur
         builder.launch(at + 12, kernel_start=start, kernel_dur=compute or at + 100_000 - start, name=name)
     return builder
@@ -36,7 +36,7 @@ def test_fires_with_the_exposed_copy_time_as_bound() -> None:
     assert found.ns_per_step == 20_000_000
     assert found.finding.steps_seen == 3
     assert found.finding.why == (
-        "Copies to the device run beside no kernel for 20 ms of each 100 ms step (20 %): 64 MiB a step on the kernels' stream."
+        "Copies to the device run beside no kernel for 20 ms of each 100 ms step (20 %): 256 MiB a step on the kernels' stream."
     )
 
 
@@ -85,7 +85,7 @@ def test_kernels_of_one_step_do_not_hide_the_copies_of_another() -> None:
         if number:
             builder.launch(at + 12, kernel_start=at + 20, kernel_dur=99_000)
         else:
-            builder.copy("HtoD", at, 10, start=at + 20, dur=90_000, size=64 << 20, pinned=True)
+            builder.copy("HtoD", at, 10, start=at + 20, dur=90_000, size=256 << 20, pinned=True)
     assert run(RULE, builder).state is State.CLEAR
 
 
@@ -94,9 +94,9 @@ def test_kernels_that_hide_a_copy_already_hide_no_second_one() -> None:
     for number in range(3):
         at = number * 100_000
         builder.step(number, at, 100_000)
-        builder.copy("HtoD", at, 10, start=at + 20, dur=40_000, size=64 << 20, pinned=True, stream=20)
+        builder.copy("HtoD", at, 10, start=at + 20, dur=40_000, size=256 << 20, pinned=True, stream=20)
         builder.launch(at + 12, kernel_start=at + 50_000, kernel_dur=40_000)
-        builder.copy("HtoD", at + 30, 10, start=at + 50_000, dur=38_000, size=64 << 20, pinned=True, stream=21)
+        builder.copy("HtoD", at + 30, 10, start=at + 50_000, dur=38_000, size=256 << 20, pinned=True, stream=21)
     assert run(RULE, builder).state is State.CLEAR
 
 
@@ -139,3 +139,17 @@ def test_what_travels_in_many_parts_is_no_batch_of_images(parts: int, *, bytes_f
         world.kernel_of("aten::linear", "some_kernel", 9_000)
     codes = [fix.code for fix in judged(RULE, world).finding.fix]
     assert any("uint8" in code for code in codes) is bytes_first
+
+
+@pytest.mark.parametrize(
+    ("rate", "pinned", "slow"), [(3_000, True, True), (12_000, True, False), (3_000, False, False)]
+)
+def test_a_narrow_link_is_named(rate: float, *, pinned: bool, slow: bool) -> None:
+    """From unpinned memory any link is as slow."""
+    world = Clocked()
+    for _ in world.steps(4):
+        world.copied("HtoD", 60 << 20, pinned=pinned, rate=rate)
+        world.kernel_of("aten::linear", "some_kernel", 30_000)
+    found = judged(RULE, world).finding
+    assert ("3.0 GB/s, less than half" in found.why) is slow
+    assert any("pcie.link.width" in fix.code for fix in found.fix) is slow
