@@ -280,9 +280,8 @@ def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advic
     moving = less if sampled.writing(facts, time, line) else (*less, *in_framework.elsewhere_or_less(facts, moved))
     if moved is not None:
         return (*called.remedy(facts, time), moved, *(() if in_update(facts, time) else (*late, *moving)))
-    in_between = after_reads.in_between(facts, time)
-    if in_between is not None:
-        return (in_between, look(facts), *late)
+    if (read := after_reads.in_between(facts, time)) is not None:
+        return (read, look(facts), *late)
     if not acts_on_values(facts, time) or in_framework.unnamed(facts):
         return (look(facts), *late, *moving)
     through = facts.transfer.through_host.host & time
