@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -29,6 +29,7 @@ __all__ = [
     "with_card",
 ]
 
+_Key = tuple[float, str, str]
 # What is said of a rule that caps a severity and does not say why.
 _CAPPED = "its rule has doubts, see when it may be wrong"
 _CONFIDENCE_ORDER = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
@@ -96,12 +97,23 @@ def judge(
     judged = [msgspec.structs.replace(item, explained_by=_explained_by(item, judged)) for item in judged]
     judged = _merged(facts, judged, trust)
     judged = [msgspec.structs.replace(item, overlaps_with=_overlapping(item, judged)) for item in judged]
-    # What others stand for has no card: it comes behind those that have one.
-    judged.sort(key=lambda item: (bool(item.explained_by), _worth(item)))
+    known = {item.identity: item for item in judged}
+    judged.sort(key=lambda item: _place(item, known))
     return tuple(msgspec.structs.replace(item, rank=rank) for rank, item in enumerate(judged, start=1))
 
 
-def _worth(item: Judged) -> tuple[float, str, str]:
+def _place(item: Judged, known: Mapping[str, Judged]) -> tuple[_Key, bool, _Key]:
+    """The sort key: what others stand for has no card, and comes right behind the best of them."""
+    leader = item
+    for _ in known:
+        standing = [known[one] for one in leader.explained_by if one in known]
+        if not standing:
+            break
+        leader = min(standing, key=_worth)
+    return _worth(leader), leader is not item, _worth(item)
+
+
+def _worth(item: Judged) -> _Key:
     """The sort key that puts the most worthwhile finding first."""
     # Shares, not times: what lies between the steps is a share of a run whose steps may be far shorter than the recorded ones.
     return (-item.usual_ratio * _CONFIDENCE_WEIGHT[item.confidence], item.rule.meta.code, item.identity)

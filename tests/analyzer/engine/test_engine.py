@@ -614,6 +614,16 @@ def test_a_child_stands_for_its_parent() -> None:
     assert explained(claim((0, 20)), Saving(), claim((0, 20)))
 
 
+def test_a_parent_comes_right_behind_what_stands_for_it() -> None:
+    found = judged(
+        rule("AA001", finding(claim((0, 400)))),
+        rule("BB001", finding(claim((0, 300))), explains=("AA001",)),
+        rule("CC001", finding(claim((500, 600)))),
+    )
+    assert [item.rule.meta.code for item in found] == ["BB001", "AA001", "CC001"]
+    assert [item.rank for item in found] == [1, 2, 3]
+
+
 def test_a_child_stands_for_its_parent_from_half_of_its_saving_on() -> None:
     assert explained(claim((0, 400)), claim((0, 200)))
     assert not explained(claim((0, 400)), claim((0, 199)))

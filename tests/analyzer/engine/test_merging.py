@@ -82,7 +82,9 @@ def test_a_card_is_ranked_by_all_it_holds() -> None:
     _, items = judged(
         with_fix(COMPILE, at=(0, 500)), with_fix(PIN, at=(1_000, 1_400)), with_fix(PIN, at=(2_000, 2_300))
     )
-    assert list(items) == ["SY001", "SY000", "SY002"]
+    # What it holds comes right behind it.
+    assert list(items) == ["SY001", "SY002", "SY000"]
+    assert [code for code, item in items.items() if not item.explained_by] == ["SY001", "SY000"]
 
 
 def test_doubtful_time_makes_the_card_doubtful() -> None:
