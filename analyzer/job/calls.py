@@ -25,7 +25,8 @@ from analyzer.job.sending import since_waiting, until_going_on
 from analyzer.job.threads import by_number
 from analyzer.ranks.configured import configured_groups
 from analyzer.ranks.names import PAIRWISE, kind_of
-from analyzer.ranks.summary import MOST_RANKS, GroupPart
+from analyzer.ranks.process_group import GroupPart
+from analyzer.ranks.summary_part import MOST_RANKS
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
 from traces.messages import Message, parse_message

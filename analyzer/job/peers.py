@@ -15,7 +15,8 @@ import pandas as pd
 from analyzer.facts import Facts
 from analyzer.ranks.configured import configured_groups
 from analyzer.ranks.names import PAIRWISE, kind_of, rank_in
-from analyzer.ranks.summary import MOST_RANKS, GroupPart
+from analyzer.ranks.process_group import GroupPart
+from analyzer.ranks.summary_part import MOST_RANKS
 from analyzer.spans.labels import matching, texts
 from analyzer.spans.open_spans import OpenSpans
 from traces.patterns import Pattern

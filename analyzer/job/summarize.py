@@ -16,15 +16,8 @@ from analyzer.facts.host.among_ranks import CALL
 from analyzer.job.calls import Calls, collective_calls
 from analyzer.job.work import worked
 from analyzer.ranks.names import rank_in
-from analyzer.ranks.summary import (
-    MOST_RANKS,
-    CollectiveColumns,
-    FindingPart,
-    OtherLoopPart,
-    RankSource,
-    RankSummary,
-    StepPart,
-)
+from analyzer.ranks.summary import CollectiveColumns, FindingPart, OtherLoopPart, RankSource, RankSummary, StepPart
+from analyzer.ranks.summary_part import MOST_RANKS
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import matching

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from analyzer.ranks.summary import MOST_RANKS, GroupPart
+from analyzer.ranks.process_group import GroupPart
+from analyzer.ranks.summary_part import MOST_RANKS
 
 
 def configured_groups(distributed: Mapping[str, Any]) -> tuple[GroupPart, ...]:

@@ -10,42 +10,16 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from analyzer.ranks.process_group import GroupPart
+from analyzer.ranks.summary_part import Amount, Moment, Part, Rank, RankCount, Whole
+
 SUMMARY_VERSION = "1.0"
 # What tells a summary from every other JSON document.
 SUMMARY_KIND = "advisor-rank-summary"
 
-# A summary may come from anybody: numbers fit into 64 bits with room to add some up, and no job has a million ranks.
-Whole = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-Moment = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
-Amount = Annotated[float, msgspec.Meta(ge=0, le=1e30)]
-MOST_RANKS = 2**20
-Rank = Annotated[int, msgspec.Meta(ge=0, lt=MOST_RANKS)]
-RankCount = Annotated[int, msgspec.Meta(ge=0, le=MOST_RANKS)]
 # Shown as it is: nothing else may stand in its place.
 Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{0,64}$")]
 RankSource = Literal["distributedInfo", "file name", "asked"]
-
-
-class Part(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Base of every part of a summary."""
-
-
-class GroupPart(Part, frozen=True, kw_only=True, gc=False):
-    """A process group that the rank is in.
-
-    `name` is torch's name of it and `description` what the program says it is for. `ranks` are its members, empty where the trace
-    does not say; `size` is their number.
-    """
-
-    name: str | None
-    description: str | None = None
-    ranks: tuple[Whole, ...] = ()
-    size: Whole | None = None
-
-    @property
-    def told_by(self) -> tuple[str | None, tuple[int, ...]]:
-        """Its name and its members in order, by which it is the same in the summaries of other ranks."""
-        return self.name, tuple(sorted(self.ranks))
 
 
 class StepPart(Part, frozen=True, kw_only=True, gc=False):

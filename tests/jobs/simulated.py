@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analyzer.ranks.summary import CollectiveColumns, GroupPart, KernelRow, RankSummary, StepPart
+from analyzer.ranks.process_group import GroupPart
+from analyzer.ranks.summary import CollectiveColumns, KernelRow, RankSummary, StepPart
 from building.builders import TraceBuilder
 from jobs.layout import Layout, Noise
 

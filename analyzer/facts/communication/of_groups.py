@@ -9,7 +9,7 @@ import pandas as pd
 from analyzer.ranks.configured import configured_groups
 from analyzer.ranks.document import GroupKind
 from analyzer.ranks.group_kinds import kind_of_group, shares_sequences
-from analyzer.ranks.summary import GroupPart
+from analyzer.ranks.process_group import GroupPart
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
 from traces.messages import Message, parse_message

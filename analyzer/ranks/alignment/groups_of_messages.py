@@ -14,7 +14,8 @@ import msgspec
 
 from analyzer.ranks.alignment.left_over import left_over
 from analyzer.ranks.names import PAIRWISE
-from analyzer.ranks.summary import GroupPart, RankSummary
+from analyzer.ranks.process_group import GroupPart
+from analyzer.ranks.summary import RankSummary
 
 
 class _Rank(msgspec.Struct, frozen=True):

@@ -18,7 +18,8 @@ import numpy as np
 
 from analyzer.ranks.alignment.left_over import left_over
 from analyzer.ranks.names import PAIRWISE, SYMMETRIC
-from analyzer.ranks.summary import GroupPart, RankSummary
+from analyzer.ranks.process_group import GroupPart
+from analyzer.ranks.summary import RankSummary
 from analyzer.spans.arrays import BoolArray, Int64Array
 
 # Threads of one group of gloo, unless a program asks for others: `Options::threads` of torch's ProcessGroupGloo.

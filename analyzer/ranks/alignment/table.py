@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzer.ranks.names import PAIRWISE, SYMMETRIC
-from analyzer.ranks.summary import CollectiveColumns, GroupPart, RankSummary
+from analyzer.ranks.process_group import GroupPart
+from analyzer.ranks.summary import CollectiveColumns, RankSummary
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 
 # What a rank spends in no collective, whatever it does meanwhile.

@@ -16,7 +16,7 @@ import pandas as pd
 from analyzer.ranks.alignment.matching import Matched
 from analyzer.ranks.alignment.table import Table
 from analyzer.ranks.document import Link, Uneven
-from analyzer.ranks.summary import MOST_RANKS
+from analyzer.ranks.summary_part import MOST_RANKS
 from analyzer.ranks.waiting.arrivals import Arrivals
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from analyzer.ranks.summary import CollectiveColumns, GroupPart, RankSummary
+from analyzer.ranks.process_group import GroupPart
+from analyzer.ranks.summary import CollectiveColumns, RankSummary
 from analyzer.report.redact import Project, cleaner, mapped
 
 
