@@ -30,7 +30,10 @@ OF_TORCH_1_10 = "totals of allocated memory exist since torch 1.10"
 NO_METADATA = "the bare list of torch 1.8 has no place for what the collector records"
 # Where a rule cannot see its fault, and why; it has to say so itself.
 CANNOT_SEE = {
-    **{("torch 1.8", code): NO_METADATA for code in ("CP001", "CP002", "CP003", "DL007", "DL008", "ID004", "IN005")},
+    **{
+        ("torch 1.8", code): NO_METADATA
+        for code in ("CP001", "CP002", "CP003", "DL007", "DL008", "ID004", "IN005", "KE014")
+    },
     **{
         (version, code): OF_TORCH_1_10
         for version in ("torch 1.8", "torch 1.9")

@@ -15,6 +15,7 @@ from rules.kernels import (
     slower_later,
     slowing_device,
     small_grid,
+    untaken_gradients,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -31,4 +32,7 @@ RULES: tuple[Rule, ...] = (
     algorithm_search.RULE,
     slow_pointwise.RULE,
     set_memory.RULE,
+
+
+    untaken_gradients.RULE,
 )

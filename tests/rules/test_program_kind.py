@@ -24,7 +24,7 @@ OF_TRAINING = re.compile(
     r"\.backward\(|\bloss|optimizer|\bgradient|learning rate|train_step|DistributedDataParallel", re.IGNORECASE
 )
 # What they find is training, or what only it needs; how a loop is recorded, and how it loads, is the same without it.
-TRAINS = frozenset({"CO005", "OP001", "OP002", "OP003", "OP004", "OP005", "PY007", "PY008", "SY006", "IN007"})
+TRAINS = frozenset({"CO005", "KE014", "OP001", "OP002", "OP003", "OP004", "OP005", "PY007", "PY008", "SY006", "IN007"})
 SAME_FOR_BOTH = ("PG", "DL", "ID004")
 TRAINING = re.compile(r"Optimizer\.|DistributedDataParallel\.forward|.*(?:Backward|autograd::)")
 ASKED = sorted(set(SCENARIOS) - OF_RANKS - TRAINS - {code for code in SCENARIOS if code.startswith(SAME_FOR_BOTH)})

@@ -26,6 +26,7 @@ from analyzer.facts.kernels.cpu_work import (
 )
 from analyzer.facts.kernels.filling import Filling, filling
 from analyzer.facts.kernels.find import Kernels, kernels
+from analyzer.facts.kernels.for_nothing import ForNothing, for_nothing
 from analyzer.facts.kernels.fusion import Fusion, fusion
 from analyzer.facts.kernels.graph_paths import GraphPaths, graph_paths
 from analyzer.facts.kernels.not_computed import NotComputed, not_computed
@@ -42,6 +43,7 @@ from analyzer.facts.kernels.slowing import Slowing, slowing
 from analyzer.facts.kernels.timed_runs import TimedRuns, timed_runs
 from analyzer.facts.kernels.unpacked_in_ops import unpacked_by_op, unpacked_in_ops
 from analyzer.facts.kernels.without_gradients import without_gradients
+from analyzer.facts.recording.untrained import untrained
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
@@ -149,6 +151,13 @@ class KernelFacts(Section):
     def recomputation(self) -> Recomputation:
         """What the backward pass computes again."""
         return recomputation(self._host, self.named, self._steps, on_device=self._device.main is not None)
+
+    @fact
+    def for_nothing(self) -> ForNothing:
+        """What of the backward pass leads to no parameter that an optimizer updates; nothing where nobody looked."""
+        found = untrained(self.trace.meta)
+        marks = found.nodes if found is not None else {}
+        return for_nothing(self._host, self.named, self._steps, marks, on_device=self._device.main is not None)
 
     @fact
     def not_computed(self) -> NotComputed:

@@ -106,7 +106,7 @@ class RecordingFacts(Section):
 
     @fact
     def untrained(self) -> Untrained | None:
-        """Parameters that get gradients and no update; None where none do, or nobody looked."""
+        """Parameters that get gradients and no update, which may be none; None where nobody looked."""
         return untrained(self.trace.meta)
 
     @fact

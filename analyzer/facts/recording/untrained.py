@@ -15,11 +15,14 @@ class Untrained(msgspec.Struct, frozen=True):
         tensors: How many there are.
         of_tensors: How many get gradients in all.
         ratio: Share of the numbers in them.
+        nodes: By name of a node of the backward pass one digit for each in a pass, in the order in which they run: 2 leads to no
+            parameter that is updated, 1 does with one of its two products, 0 with all it computes. Names of zeros are left out.
     """
 
     tensors: int
     of_tensors: int
     ratio: float
+    nodes: dict[str, str] = {}
 
 
 def untrained(meta: Meta) -> Untrained | None:
@@ -27,6 +30,11 @@ def untrained(meta: Meta) -> Untrained | None:
     told = dict_of(dict_of(meta.advisor.get("model")).get("untrained"))
     tensors, numbers = int_of(told.get("tensors")), int_of(told.get("numbers"))
     of_tensors, of_numbers = int_of(told.get("of_tensors")), int_of(told.get("of_numbers"))
-    if not 0 < tensors < of_tensors or not 0 < numbers <= of_numbers:
+    if not 0 <= tensors < of_tensors or not 0 <= numbers <= of_numbers or not of_numbers:
         return None
-    return Untrained(tensors, of_tensors, numbers / of_numbers)
+    marks = {
+        name: text
+        for name, text in dict_of(told.get("nodes")).items()
+        if isinstance(text, str) and text and not text.strip("012")
+    }
+    return Untrained(tensors, of_tensors, numbers / of_numbers, marks)

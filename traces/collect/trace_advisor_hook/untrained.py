@@ -1,6 +1,7 @@
 """Parameters that backward passes hand gradients to and no optimizer updates: of a teacher, or of a model that was to be frozen.
 
-The graph of a pass is walked before it runs, in the first passes alone: a walk is as long as the graph.
+The graph of a pass is walked before it runs, in the first passes alone: a walk is as long as the graph. Which of its nodes lead to
+no parameter that is updated is told only once the optimizers are known.
 """
 
 from __future__ import annotations
@@ -15,6 +16,18 @@ from .common import FAILURES
 _PASSES = range(2, 5)
 # A graph of more takes as long to walk as a step.
 _MOST_NODES = 20_000
+# Nodes of two products, one for the weights and one for the layer before, of which either may be for nothing.
+_OF_TWO_PRODUCTS = ("AddmmBackward0", "MmBackward0", "ConvolutionBackward0", "LinearBackward0", "AddbmmBackward0")
+_NEEDED, _HALF, _NOTHING = "0", "1", "2"
+
+
+class _Node:
+    """One node of a graph, with the place of what follows it; kept until the optimizers are known, and holds no tensor."""
+
+    def __init__(self, name: str, number: int, leaf: int | None) -> None:
+        self.name, self.number, self.leaf = name, number, leaf
+        self.following: list[int] = []
+        self.vector = False
 
 
 class Untrained:
@@ -24,6 +37,7 @@ class Untrained:
         self.passes = 0
         self.leaves: dict[int, tuple[int, bool]] | None = {}
         self.optimizers: dict[int, weakref.ref[Any]] = {}
+        self.graphs: list[list[_Node]] = []
 
     def before_backward(self, *given: Any, **named: Any) -> None:
         """A backward pass is about to run, with these arguments; one to chosen `inputs` hands nothing to other leaves."""
@@ -32,8 +46,9 @@ class Untrained:
             return
         roots = given[0] if given else named.get("tensors")
         with contextlib.suppress(*FAILURES):
-            found = _leaves(roots if isinstance(roots, (list, tuple)) else [roots])
+            found, nodes = _walk(roots if isinstance(roots, (list, tuple)) else [roots])
             self.leaves = None if found is None else {**self.leaves, **found}
+            self.graphs.append(nodes)
 
     def after_optimizer(self, optimizer: Any) -> None:
         """An optimizer has stepped."""
@@ -42,8 +57,8 @@ class Untrained:
             with contextlib.suppress(TypeError):
                 self.optimizers[id(optimizer)] = weakref.ref(optimizer)
 
-    def told(self, size: int) -> dict[str, int] | None:
-        """Tensors and numbers that get gradients for nothing, and all; None where that is not known.
+    def told(self, size: int) -> dict[str, Any] | None:
+        """Tensors and numbers that get gradients for nothing, and all, and the nodes for nothing; None where that is not known.
 
         Optimizers with weights of their own (sharded, or in more bits) update none of the leaves, or other tensors of a job.
 
@@ -55,7 +70,12 @@ class Untrained:
         if not self.leaves or size > 1 or trained.isdisjoint(self.leaves):
             return None
         untrained = [numbers for one, (numbers, parameter) in self.leaves.items() if parameter and one not in trained]
+        needed = {one for one, (_, parameter) in self.leaves.items() if not parameter} | trained
+        told = [_for_nothing(nodes, needed) for nodes in self.graphs] if untrained else []
+        # Where passes differ nobody knows which of them a recorded one is.
+        nodes = told[0] if told and all(one == told[0] for one in told) else {}
         return {
+            **({"nodes": nodes} if nodes else {}),
             "tensors": len(untrained),
             "numbers": sum(untrained),
             "of_tensors": len(self.leaves),
@@ -63,20 +83,66 @@ class Untrained:
         }
 
 
-def _leaves(roots: Any) -> dict[int, tuple[int, bool]] | None:
-    """Size of each leaf that roots lead back to, by identity, and whether it is a parameter; None where the graph is too large."""
+def _walk(roots: Any) -> tuple[dict[int, tuple[int, bool]] | None, list[_Node]]:
+    """Size of each leaf that roots lead back to, by identity, and whether it is a parameter; and the graph.
+
+    No leaves are known of a graph that is too large.
+    """
     waiting = [node for root in roots if (node := getattr(root, "grad_fn", None)) is not None]
-    seen = set(waiting)
+    place = {node: index for index, node in enumerate(dict.fromkeys(waiting))}
+    waiting = list(place)
     found: dict[int, tuple[int, bool]] = {}
+    nodes: list[_Node] = [_described(node) for node in waiting]
     while waiting:
-        if len(seen) > _MOST_NODES:
-            return None
+        if len(place) > _MOST_NODES:
+            return None, []
         node = waiting.pop()
         # A function of the program's own may keep anything under that name.
         if type(node).__name__ == "AccumulateGrad":
             leaf = node.variable
             found[id(leaf)] = (leaf.numel(), type(leaf).__name__ == "Parameter")
-        following = [one for one, _ in node.next_functions if one is not None and one not in seen]
-        seen.update(following)
-        waiting += following
-    return found
+            nodes[place[node]].leaf, nodes[place[node]].vector = id(leaf), leaf.dim() < 2
+        for one, _ in node.next_functions:
+            if one is None:
+                continue
+            if one not in place:
+                place[one] = len(nodes)
+                nodes.append(_described(one))
+                waiting.append(one)
+            nodes[place[node]].following.append(place[one])
+    return found, nodes
+
+
+def _described(node: Any) -> _Node:
+    numbered = getattr(node, "_sequence_nr", None)
+    return _Node(node.name(), numbered() if numbered is not None else -1, None)
+
+
+def _for_nothing(nodes: list[_Node], needed: set[int]) -> dict[str, str]:
+    """By name of nodes, in the order in which they run, what each is for: what is needed, by half, or nothing.
+
+    Args:
+        nodes: A graph.
+        needed: Leaves whose gradients somebody takes, by identity.
+    """
+    # The engine runs the youngest first, and a node is younger than those behind it: from the oldest on all those are known.
+    order = sorted(range(len(nodes)), key=lambda one: nodes[one].number if nodes[one].leaf is None else -2)
+    if any(nodes[one].number < 0 for one in order if nodes[one].leaf is None):
+        return {}
+    leads = [False] * len(nodes)
+    for one in order:
+        node = nodes[one]
+        leads[one] = node.leaf in needed if node.leaf is not None else any(leads[behind] for behind in node.following)
+    said: dict[str, str] = {}
+    for one in reversed(order):
+        node = nodes[one]
+        if node.leaf is None:
+            halved = node.name in _OF_TWO_PRODUCTS and _a_product_is_for_nothing(nodes, node, leads)
+            said[node.name] = said.get(node.name, "") + (_NOTHING if not leads[one] else _HALF if halved else _NEEDED)
+    return {name: marks for name, marks in said.items() if marks.strip(_NEEDED)}
+
+
+def _a_product_is_for_nothing(nodes: list[_Node], node: _Node, leads: list[bool]) -> bool:
+    """Whether a gradient of two dimensions or more goes where nobody needs it: a bias takes a sum, which is no product."""
+    behind = [one for one in node.following if nodes[one].leaf is None or not nodes[one].vector]
+    return not all(leads[one] for one in behind)

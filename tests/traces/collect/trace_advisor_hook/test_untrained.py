@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -13,10 +14,11 @@ from torch import nn
 
 from traces.collect.trace_advisor_hook.untrained import Untrained
 
+NODES = {"SumBackward0": "20", "AddmmBackward0": "20", "TBackward0": "20"}
 Loss = Callable[[nn.Module, nn.Module, torch.Tensor], torch.Tensor]
 
 
-def told(loss: Loss, *, both: bool = False, size: int = 1, copies: bool = False) -> dict[str, int] | None:
+def told(loss: Loss, *, both: bool = False, size: int = 1, copies: bool = False) -> dict[str, Any] | None:
     """What is said after five steps that update the first of two layers, or each by an optimizer of its own.
 
     Args:
@@ -54,7 +56,7 @@ def _of_inputs(trained: nn.Module, other: nn.Module, batch: torch.Tensor) -> tor
 
 
 def test_what_no_optimizer_updates_is_counted() -> None:
-    assert told(_of_both) == {"tensors": 2, "numbers": 200, "of_tensors": 4, "of_numbers": 220}
+    assert told(_of_both) == {"nodes": NODES, "tensors": 2, "numbers": 200, "of_tensors": 4, "of_numbers": 220}
 
 
 @pytest.mark.parametrize(
@@ -66,6 +68,31 @@ def test_nothing_is_untrained(loss: Loss, both: bool) -> None:
     found = told(loss, both=both)
     assert found is not None
     assert found["tensors"] == 0
+
+
+def _through(trained: nn.Module, other: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+    return nn.functional.linear(trained(batch), other.weight, other.bias).sum()
+
+
+def _behind(trained: nn.Module, other: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+    return nn.functional.linear(other(batch)[:, :4], trained.weight, trained.bias).relu().sum()
+
+
+@pytest.mark.parametrize(
+    ("loss", "nodes"),
+    [
+        # The gradient has to pass the layer, whose weights' own is for nothing: one of two products.
+        (_through, {"AddmmBackward0": "10", "TBackward0": "20"}),
+        # Of the layer that is trained only the gradient of its input is, and all behind it.
+        (_behind, {"AddmmBackward0": "12", "TBackward0": "02", "SliceBackward0": "2"}),
+        (_without_recording, None),
+    ],
+    ids=["through a frozen layer", "in front of what is trained", "no gradient asked for"],
+)
+def test_nodes_that_lead_to_nothing_are_named(loss: Loss, nodes: dict[str, str] | None) -> None:
+    found = told(loss)
+    assert found is not None
+    assert found.get("nodes") == nodes
 
 
 @pytest.mark.parametrize("options", [{"size": 2}, {"copies": True}])
