@@ -10,7 +10,9 @@ paying only while memory is short.
 
 ## How it is measured
 Ops of a forward pass inside nodes of the backward pass that are recorded for gradients, which gradients themselves are not: device
-time of their kernels, without a device the ops' own, as a share of the used steps.
+time of their kernels, without a device the ops' own, as a share of the used steps. Where memory is known to have room (tensors take
+less than `max_used_ratio` of the device's memory at the peak; without a device less of the machine's is in use), that time is the
+bound; else no saving is claimed, and it stays a note.
 
 ## Example
 Slow (all layers are computed twice):
@@ -39,6 +41,7 @@ A backward pass of your own that calls the functional API inside `torch.enable_g
 
 ## Thresholds
 - `min_ratio`: share of the step from which it is told.
+- `max_used_ratio`: share of the memory in use below which there is room.
 
 ## References
 - https://docs.pytorch.org/docs/stable/checkpoint.html
@@ -65,6 +68,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share, size
+from rules.evidence import kernel_saving
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -74,7 +78,10 @@ META = RuleMeta(
     title="Activations computed twice",
     needs=frozenset({Capability.HOST_OPS}),
     clear_needs=frozenset({Capability.LAUNCHES}),
-    thresholds=(Threshold("min_ratio", 0.05, "ratio", "below, any rule would call it low"),),
+    thresholds=(
+        Threshold("min_ratio", 0.05, "ratio", "below, any rule would call it low"),
+        Threshold("max_used_ratio", 0.5, "ratio", "twice the memory is free: what is kept may take as much again"),
+    ),
     references=("https://docs.pytorch.org/docs/stable/checkpoint.html",),
 )
 
@@ -96,28 +103,57 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if ratio < limits["min_ratio"]:
         yield clear(f"what is computed again takes {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
+    used = _used(facts)
+    room = used is not None and used < limits["max_used_ratio"]
     each = duration(facts.steps.per_step(found.spans.total_ns))
     yield Finding(
         why=f"The backward pass computes activations again for {each} a step ({share(ratio)}). That buys memory.{_memory(facts)}",
-        saving=Saving(basis="recomputation is a choice: what it costs is told, and no saving is claimed"),
+        saving=_saving(facts)
+        if room
+        else Saving(basis="recomputation is a choice: what it costs is told, and no saving is claimed"),
         fix=(
-            Advice("text", "While memory is short this is right: nothing to change."),
+            *(() if room else (Advice("text", "While memory is short this is right: nothing to change."),)),
             Advice(
                 "python",
                 "x = checkpoint(layer, x, use_reentrant=False) if number % 2 else layer(x)",
-                "Where memory has room: wrap fewer layers, as here every second one.",
+                "Where memory has room: wrap fewer layers, as here every second one, or none. A Trainer's setting is "
+                "`gradient_checkpointing=False`.",
             ),
         ),
         verify="Wrap fewer layers, record again, and compare step time and peak memory (`--memory`-recorded or nvidia-smi).",
         steps_seen=facts.steps.count_with(found.spans),
-        confidence=Confidence.HIGH,
-        severity_cap=Severity.INFO,
+        confidence=Confidence.MEDIUM if room else Confidence.HIGH,
+        severity_cap=Severity.HIGH if room else Severity.INFO,
         evidence=(Bars("of the step", "ratio", (Bar("computed again", ratio),)),),
         caveats=("All of it goes only if all activations fit into memory.",),
     )
 
 
+def _used(facts: Facts) -> float | None:
+    """Share of the memory that is in use at most; None where nobody recorded it."""
+    if facts.device.main is not None:
+        found = facts.memory.device
+        if not found.peak_allocated_bytes or not found.capacity_bytes:
+            return None
+        return found.peak_allocated_bytes / found.capacity_bytes
+    run = facts.recording.collected
+    if not run.memory_bytes or run.memory_available_bytes is None:
+        return None
+    return 1 - run.memory_available_bytes / run.memory_bytes
+
+
+def _saving(facts: Facts) -> Saving:
+    spans = facts.kernels.recomputation.spans
+    basis = "all that is computed again, where all activations fit"
+    if facts.device.main is None:
+        return Saving(spans & facts.time.waterfall.owned("compute"), basis=basis)
+    return kernel_saving(facts, spans.total_ns, basis)
+
+
 def _memory(facts: Facts) -> str:
+    run = facts.recording.collected
+    if facts.device.main is None and run.memory_bytes and run.memory_available_bytes is not None:
+        return f" Of the machine's {size(run.memory_bytes)} of memory {size(run.memory_available_bytes)} are free."
     found = facts.memory.device
     if not found.peak_allocated_bytes or not found.capacity_bytes:
         how = " (profile_memory=True)" if facts.device.main is not None else ""

@@ -59,3 +59,17 @@ def test_boundary(again: float, state: State) -> None:
 )
 def test_gradients_are_no_recomputation(kind: str, state: State) -> None:
     assert run(RULE, world(kind)).state is state
+
+
+@pytest.mark.parametrize(("free", "saved_ns"), [(60, 3_000_000), (40, 0)])
+def test_where_memory_has_room_the_time_is_claimed(free: int, saved_ns: int) -> None:
+    memory = {"total_bytes": 100 << 30, "available_bytes": free << 30}
+    builder = TraceBuilder(None, advisor={"samples": {"memory": memory}})
+    for number in range(3):
+        at = number * 10_000.0
+        builder.step(number, at, 10_000)
+        builder.op("aten::linear", at + 10, 2_000, **{"Sequence number": 7})
+        node = "autograd::engine::evaluate_function: AddmmBackward0"
+        builder.op(node, at + 2_100, 7_800, **{"Sequence number": 7})
+        builder.op("aten::linear", at + 2_200, 3_000, **{"Sequence number": 9})
+    assert judged(RULE, builder).ns_per_step == saved_ns
