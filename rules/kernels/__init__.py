@@ -32,7 +32,5 @@ RULES: tuple[Rule, ...] = (
     algorithm_search.RULE,
     slow_pointwise.RULE,
     set_memory.RULE,
-
-
     untaken_gradients.RULE,
 )

@@ -10,17 +10,23 @@ from collections.abc import Mapping
 
 import msgspec
 import numpy as np
+import pandas as pd
 
+from analyzer.facts.host.asking import operator_name
+from analyzer.facts.host.ops import pick, pick_row
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.find import Kernels
 from analyzer.facts.steps.find import Steps
-from analyzer.spans.arrays import BoolArray
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.columns import present
 from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import matching, texts
 from analyzer.spans.open_spans import NONE
 from traces.reader.names.vocabulary import is_backward_node
 
 _ACCUMULATES = "AccumulateGrad"
+# What the collector's digits say.
+_NEEDED, _HALF, _NOTHING = 0, 1, 2
 
 
 class ForNothing(msgspec.Struct, frozen=True, eq=False):
@@ -52,41 +58,54 @@ def for_nothing(
         on_device: Whether device work was recorded.
     """
     tree = host.ops
-    ops = tree.ops
     # The engine's span of a node holds one of the node itself.
     node = tree.outermost(tree.named(is_backward_node))
-    whole, half = np.zeros(len(node), dtype=bool), np.zeros(len(node), dtype=bool)
-    rows = np.flatnonzero(node) if marks else np.empty(0, dtype=np.int64)
-    if len(rows):
-        start, thread = ops["start_ns"].to_numpy()[rows], ops["thread"].to_numpy()[rows]
-        rows = rows[np.lexsort((start, thread))]
-        names = np.array([name.rpartition(": ")[2] for name in ops["name"].iloc[rows].astype(str)], dtype=object)
-        gathers = (
-            np.array([name.endswith(_ACCUMULATES) for name in names], dtype=bool) | ~present(ops["sequence"])[rows]
-        )
-        computes, called = rows[~gathers], names[~gathers]
-        number = ops["sequence"].to_numpy(dtype=np.int64, na_value=0)[computes]
-        of_thread = ops["thread"].to_numpy()[computes]
-        begins = np.ones(len(computes), dtype=bool)
-        begins[1:] = (number[1:] > number[:-1]) | (of_thread[1:] != of_thread[:-1])
-        turn = np.cumsum(begins)
-        for name, text in marks.items():
-            mine = np.flatnonzero(called == name)
-            _, first, size = np.unique(turn[mine], return_index=True, return_counts=True)
-            fits = np.repeat(size == len(text), size)
-            place = np.arange(len(mine)) - np.repeat(first, size)
-            digit = np.array(list(text))[np.where(fits, place, 0)]
-            whole[computes[mine[fits & (digit == "2")]]] = True
-            half[computes[mine[fits & (digit == "1")]]] = True
-        # What adds a gradient to its parameter runs directly behind the node that made it.
-        before = np.maximum.accumulate(np.where(gathers, -1, np.arange(len(rows))))
-        behind = gathers & (before >= 0)
-        whole[rows[behind]] = whole[rows[before[behind]]]
-    nearest = tree.nearest(node)
-    inside = np.append(nearest, NONE)[kernels.frame["op"].to_numpy()]
-    of_whole, of_half = (np.append(one, False)[inside] for one in (whole, half))
+    said = _said(tree.ops, np.flatnonzero(node), marks) if marks else np.full(len(node), _NEEDED)
+    whole, half = said == _NOTHING, said == _HALF
     if on_device:
+        inside = pick_row(tree.nearest(node), kernels.frame["op"].to_numpy())
+        of_whole, of_half = pick(whole, inside), pick(half, inside)
         return ForNothing(kernels.spans(of_whole), kernels.spans(of_half), of_whole, of_half)
-    begin, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
+    begin, end = tree.ops["start_ns"].to_numpy(), tree.ops["end_ns"].to_numpy()
     spans = [IntervalSet(begin[one], end[one]) & steps.host_window for one in (whole, half)]
-    return ForNothing(spans[0], spans[1], of_whole, of_half)
+    return ForNothing(spans[0], spans[1], kernels.none, kernels.none)
+
+
+def _said(ops: pd.DataFrame, nodes: Int64Array, marks: Mapping[str, str]) -> Int64Array:
+    """For each op what is said of it, if it is a node: all, half or nothing of it is needed; shape (ops,).
+
+    Args:
+        ops: `trace.ops`.
+        nodes: Rows of the nodes.
+        marks: As for `for_nothing`.
+    """
+    said = np.full(len(ops), _NEEDED)
+    start, thread = ops["start_ns"].to_numpy()[nodes], ops["thread"].to_numpy()[nodes]
+    nodes = nodes[np.lexsort((start, thread))]
+    names = np.array([operator_name(name) for name in texts(ops["name"].iloc[nodes])], dtype=object)
+    gathers = (
+        matching(ops["name"].iloc[nodes], lambda name: name.endswith(_ACCUMULATES)) | ~present(ops["sequence"])[nodes]
+    )
+    computes, called = nodes[~gathers], names[~gathers]
+    turn = _passes(ops, computes)
+    for name, text in marks.items():
+        mine = np.flatnonzero(called == name)
+        _, first, size = np.unique(turn[mine], return_index=True, return_counts=True)
+        place = np.arange(len(mine)) - np.repeat(first, size)
+        fits = np.repeat(size == len(text), size)
+        said[computes[mine[fits]]] = np.array([int(digit) for digit in text])[place[fits]]
+    # What adds a gradient to its parameter runs directly behind the node that made it.
+    before = np.maximum.accumulate(np.where(gathers, NONE, np.arange(len(nodes))))
+    behind = gathers & (before != NONE)
+    made = said[nodes[before[behind]]]
+    said[nodes[behind]] = np.where(made == _NOTHING, _NOTHING, _NEEDED)
+    return said
+
+
+def _passes(ops: pd.DataFrame, nodes: Int64Array) -> Int64Array:
+    """The number of the pass that each node is in, by thread and time; shape of `nodes`."""
+    number = ops["sequence"].to_numpy(dtype=np.int64, na_value=0)[nodes]
+    thread = ops["thread"].to_numpy()[nodes]
+    begins = np.ones(len(nodes), dtype=bool)
+    begins[1:] = (number[1:] > number[:-1]) | (thread[1:] != thread[:-1])
+    return np.cumsum(begins)
