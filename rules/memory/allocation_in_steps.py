@@ -32,7 +32,7 @@ for batch in loader:
 1. Remove `torch.cuda.empty_cache()` from the loop.
 2. Sizes that vary from batch to batch: `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`, or one warm-up step with the longest
    batch.
-3. Pinned buffers: allocate once and reuse them.
+3. Pinned buffers: allocate once and reuse them. Batches: `pin_memory=True` in the loader instead of `pin_memory()` in the loop.
 4. Memory that is asked for, freed and asked for again with no launch between: the card is full. Less memory: a smaller batch,
    activations computed again.
 
@@ -62,6 +62,7 @@ from analyzer.finding import Advice, Column, Confidence, Finding, Outcome, Savin
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.changes import not_cached
+from rules.data_loading import words
 from rules.purpose import by_purpose
 from traces.trace import Capability
 
@@ -155,19 +156,31 @@ def _fix(facts: Facts, found: Allocations) -> tuple[Advice, ...]:
     )
     if found.expands:
         expandable = _EXPANDS
-    pinned = Advice(
+    kept = Advice(
         "python",
         "buffer = torch.empty(shape, pin_memory=True)   # once\nbuffer.copy_(batch)",
         "Allocating pinned memory is slow: allocate once and reuse it.",
     )
     if found.pinning:
         # The allocator of the device's memory has nothing to do with that of pinned memory.
-        return (pinned,) if found.only_pinning else (pinned, expandable)
+        pinned = (*_by_loader(facts, found), kept)
+        return pinned if found.only_pinning else (*pinned, expandable)
     # Gathers that run ahead hold memory of another stream, which the allocator cannot give to the layers (issue 104509 of pytorch).
     ahead = (_LIMITED,) if facts.communication.collectives.fsdp else ()
     if _habit(found):
         return (*ahead, *by_purpose(facts, (_LESS_IN_A_PASS,), (_LESS_KEPT,)), expandable)
     return (*ahead, emptied, expandable) if found.empties_cache else (*ahead, expandable, emptied)
+
+
+def _by_loader(facts: Facts, found: Allocations) -> tuple[Advice, ...]:
+    """The loader's own pinning, where batches of one are pinned in the loop."""
+    if not found.pins_tensors or not len(facts.input.wait) or facts.recording.collected.pin_memory:
+        return ()
+    note = (
+        "Without `pin_memory()` in the loop: there each batch is copied once more while training waits. The loader's own thread "
+        "does it beside training, and keeps the memory."
+    )
+    return (words.loader(facts, {"pin_memory": True}, note),)
 
 
 _EXPANDS = Advice(

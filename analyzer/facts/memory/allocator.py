@@ -28,6 +28,8 @@ _FREEING = r"Free|Unmap|Release"
 # Calls that allocate, register or give back memory of the host.
 _PINNING = r"Host(?:Alloc|Malloc|Register|Unregister|Free)|FreeHost|MallocHost"
 
+_PINS = ("aten::pin_memory", "aten::_pin_memory")
+
 
 class Allocations(msgspec.Struct, frozen=True):
     """Allocator calls of the used steps after the first one; all empty where there is but one.
@@ -45,6 +47,7 @@ class Allocations(msgspec.Struct, frozen=True):
         empties_cache: Whether the program gives memory back itself: a stack shows `torch.cuda.empty_cache`, or most of what is
             freed is freed outside of ops, while ops ask for it.
         expands: Whether most of the calls map memory into segments that grow (`expandable_segments`).
+        pins_tensors: Whether most calls for pinned memory are made for a tensor's `pin_memory()`.
         retries: How often memory of the device is asked for, then freed, and asked for again with nothing launched between, as
             where there is no more to be had.
         started: Allocator calls of those steps that were left out as warm-up.
@@ -60,6 +63,7 @@ class Allocations(msgspec.Struct, frozen=True):
     empties_cache: bool
     retries: int
     expands: bool = False
+    pins_tensors: bool = False
     started: int = 0
     started_steps: int = 0
 
@@ -111,6 +115,7 @@ def allocations(trace: Trace, steps: Steps, time: TimeFacts, health: HealthFacts
         empties_cache=any(name.endswith(": empty_cache") for name in names) or _given_back(trace, calls),
         retries=_retries(trace, calls),
         expands=2 * _named(calls, _MAPPING) > len(calls),
+        pins_tensors=_pins_tensors(trace, calls),
         started=len(at),
         started_steps=int(((np.sort(at).searchsorted(end) - np.sort(at).searchsorted(start)) > 0).sum()),
     )
@@ -118,6 +123,17 @@ def allocations(trace: Trace, steps: Steps, time: TimeFacts, health: HealthFacts
 
 def _named(calls: pd.DataFrame, pattern: str) -> int:
     return int(calls["name"].astype("str").str.contains(pattern, regex=True).sum())
+
+
+def _pins_tensors(trace: Trace, calls: pd.DataFrame) -> bool:
+    """Whether most calls for pinned memory lie inside the op of a tensor's `pin_memory()` on their thread."""
+    calls = chosen(calls, calls["name"].astype("str").str.contains(_PINNING, regex=True).to_numpy(dtype=bool))
+    pinning = chosen(trace.ops, is_any(trace.ops["name"], *_PINS))
+    inside = 0
+    for thread in np.unique(pinning["thread"].to_numpy()).tolist():
+        ops = IntervalSet.of_rows(pinning, pinning["thread"].to_numpy() == thread)
+        inside += int(ops.contains(calls["start_ns"].to_numpy()[calls["thread"].to_numpy() == thread]).sum())
+    return inside > _MOST * len(calls)
 
 
 def _given_back(trace: Trace, calls: pd.DataFrame) -> bool:

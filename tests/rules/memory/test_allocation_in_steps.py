@@ -18,6 +18,8 @@ def world(
     steps: int = 6,
     only: frozenset[int] | None = None,
     marked: bool = True,
+    op: str = "aten::empty",
+    loaded: bool = False,
 ) -> TraceBuilder:
     """Steps of 100 ms: an allocator call, then one kernel that fills the rest; without marks the optimizer tells them apart."""
     builder = TraceBuilder()
@@ -27,8 +29,10 @@ def world(
             builder.step(number, at, 100_000)
         else:
             builder.optimizer(at + 99_900, 100)
+        if loaded:
+            builder.loader(at + call + 20, 100, workers=2)
         if only is None or number in only:
-            builder.op("aten::empty", at, call)
+            builder.op(op, at, call)
             builder.runtime(name, at, call)
         builder.launch(at + call, kernel_start=at + call + 10, kernel_dur=99_990 - call)
     return builder
@@ -113,6 +117,16 @@ def test_cannot_tell_where_all_may_be_warm_up() -> None:
     result = run(RULE, world(call=30_000, steps=2, name="cudaMalloc"))
     assert result.state is State.CANNOT_TELL
     assert "may be warm-up (PG002)" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("op", "loaded", "by_loader"),
+    [("aten::pin_memory", True, True), ("aten::pin_memory", False, False), ("aten::empty", True, False)],
+)
+def test_batches_that_the_loop_pins_are_for_the_loader_to_pin(op: str, loaded: bool, by_loader: bool) -> None:
+    fix = judged(RULE, world(name="cudaHostAlloc", op=op, loaded=loaded)).finding.fix
+    assert ("DataLoader(" in fix[0].code) is by_loader
+    assert "torch.empty(shape, pin_memory=True)" in fix[-1].code
 
 
 def test_the_fix_fits_the_call() -> None:
