@@ -34,6 +34,13 @@ _OF_INPUTS = Advice(
     "Where each sample's gradient is that of its own input, as in a gradient penalty, or for forces: one call for the sum, as what "
     "a sample gives depends on no other's input. Not behind batch norm, which mixes samples.",
 )
+_OF_TASKS = Advice(
+    "diff",
+    "-for x, y in tasks:\n-    loss = loss + adapted(weights, x, y)\n"
+    "+loss = torch.func.vmap(adapted, in_dims=(None, 0, 0))(weights, inputs, targets).sum()",
+    "Where weights are adapted to each task before its loss, as in meta-learning: all tasks at once, `torch.func.grad` in place of "
+    "`torch.autograd.grad` inside. The steps of one task build on each other and stay in order.",
+)
 _OF_OUTPUTS = (
     Advice(
         "diff",
@@ -118,7 +125,10 @@ def _fix(found: Passes) -> tuple[Advice, ...]:
         return (_LARGER_PARTS,)
     if not found.returns:
         return _FIX
-    return _OF_OUTPUTS if found.again else (_OF_INPUTS, _FIX[0])
+    if found.again:
+        return _OF_OUTPUTS
+    # Some pass hands gradients to parameters: those taken before it are part of a loss.
+    return (_OF_TASKS, _FIX[0]) if found.of_weights else (_OF_INPUTS, _FIX[0])
 
 
 def _what(found: Passes) -> str:
@@ -128,7 +138,7 @@ def _what(found: Passes) -> str:
         between = (
             "again and again through the same graph, as no layer runs between them"
             if found.over_one_graph
-            else "each after a pass forward, as sample by sample"
+            else f"each after a pass forward, as sample by sample{' or task by task' if found.of_weights else ''}"
         )
         return f"mostly for `torch.autograd.grad`, as no parameter receives a gradient, and {between}"
     return "as for gradients sample by sample, or a batch cut into small parts"

@@ -36,6 +36,8 @@ _RECEIVES = Pattern(r"(?!autograd::engine).*\bAccumulateGrad$")
 _LAYER = Pattern(
     r"aten::(?:linear|addmm|mm|matmul|bmm|baddbmm|einsum|embedding|conv\w*|lstm|gru|rnn_tanh|rnn_relu|scaled_dot_product\w*)$"
 )
+# The node behind a linear layer's weight, as torch names it with and without a number.
+_TURNED = ("TBackward0", "TBackward")
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -51,6 +53,7 @@ class Passes(msgspec.Struct, frozen=True):
         adds_up: Whether each adds its gradients to those of the one before; where those of every sample are wanted, none does.
         returns: Whether in most no leaf receives a gradient, as in calls of `torch.autograd.grad`; False where none ever does.
         over_one_graph: Whether no layer runs forward in most turns: they go back through what ran before them.
+        of_weights: Whether most turns take gradients of weights, as nodes that turn these back show; those of inputs need none.
     """
 
     spans: IntervalSet
@@ -60,6 +63,7 @@ class Passes(msgspec.Struct, frozen=True):
     adds_up: bool = False
     returns: bool = False
     over_one_graph: bool = False
+    of_weights: bool = False
 
     @property
     def again(self) -> bool:
@@ -110,7 +114,21 @@ def many_passes(trace: Trace, steps: Steps) -> Passes:
             start[within & matching(ops["name"], _RECEIVES.match)], begins[np.isin(number_of, update[many])]
         ),
         over_one_graph=bool(2 * np.count_nonzero(forward) < passes),
+        of_weights=_of_weights(begins, first[many], number[many], starts[is_any(ops["name"].iloc[nodes], *_TURNED)]),
     )
+
+
+def _of_weights(begins: Int64Array, first: Int64Array, number: Int64Array, turned: Int64Array) -> bool:
+    """Whether weights are turned back as often as there are turns before the last of each update, which goes through all of them.
+
+    Args:
+        begins: When each pass begins, in order.
+        first: Place in `begins` of the first pass of each update.
+        number: How many it has.
+        turned: When weights are turned back.
+    """
+    turns = IntervalSet(begins[first], begins[first + number - 1])
+    return bool(np.count_nonzero(turns.contains(turned)) >= (number - 1).sum())
 
 
 def _returns(received: Int64Array, begins: Int64Array) -> bool:

@@ -292,8 +292,37 @@ def test_recorded_here_gradients_of_inputs_and_second_derivatives_are_told_apart
 
     apart = record(tmp_path / "penalty.json", model, penalty).loops.backward_passes
     assert (apart.returns, apart.over_one_graph, apart.adds_up) == (True, False, False)
+    assert not apart.of_weights
     again = record(tmp_path / "laplacian.json", model, laplacian).loops.backward_passes
     assert (again.returns, again.over_one_graph, again.adds_up) == (True, True, False)
+
+
+def test_recorded_here_gradients_by_which_tasks_adapt_weights_are_no_penalty(tmp_path: Path) -> None:
+    """Meta-learning: eight tasks, of which each adapts the weights twice before its loss."""
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Linear(12, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    x = torch.randn(8, 12)
+
+    def adapted() -> None:
+        total = torch.zeros(())
+        for one in x:
+            weights = dict(model.named_parameters())
+            for _ in range(2):
+                loss = torch.func.functional_call(model, weights, (one[None],)).square().sum()
+                slopes = torch.autograd.grad(loss, tuple(weights.values()), create_graph=True)
+                weights = {name: w - 0.1 * by for (name, w), by in zip(weights.items(), slopes, strict=True)}
+            total = total + torch.func.functional_call(model, weights, (one[None],)).square().sum()
+        total.backward()
+
+    facts = record(tmp_path / "tasks.json", model, adapted)
+    assert facts.loops.backward_passes.of_weights
+    (result,) = run_rules(facts, (RULE,), grade(facts))
+    (finding,) = [one for one in result.findings if one.title == "One update, many backward passes"]
+    assert "task by task" in finding.why
+    assert [("vmap" in one.code, "in meta-learning" in (one.note or "")) for one in finding.fix] == [
+        (True, True),
+        (True, False),
+    ]
 
 
 def model_by_sample(
