@@ -120,7 +120,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 "`gradient_checkpointing=False`.",
             ),
         ),
-        verify="Wrap fewer layers, record again, and compare step time and peak memory (`advisor collect --memory`).",
+        verify="Wrap fewer layers, record again, and compare step time and peak memory (`advisor collect train.py --memory`).",
         steps_seen=facts.steps.count_with(found.spans),
         # That tensors fit now does not say that all activations would.
         confidence=Confidence.LOW if room else Confidence.HIGH,
