@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader, TensorDataset
 def main(width, rate):
     torch.set_num_threads(1)
     data = TensorDataset(torch.randn(128 * 60, width), torch.randint(0, 10, (128 * 60,)))
-    model = torch.nn.Sequential(torch.nn.Linear(width, 2 * width), torch.nn.ReLU(), torch.nn.Linear(2 * width, 10))
+    model = torch.nn.Sequential(torch.nn.Linear(width, 4 * width), torch.nn.ReLU(), torch.nn.Linear(4 * width, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     seen = 0.0
     for inputs, labels in DataLoader(data, batch_size=128):
