@@ -13,11 +13,11 @@ from analyzer.tune.catalogue import Change
 from traces.collect.tune.trial import Value
 
 _SAMPLES = """\
-def _in_memory(dataset):  # each sample is made once
+def _in_memory(dataset):  # all samples are made before the first step: a gain from the second epoch on
     return [dataset[index] for index in range(len(dataset))]
 """
 _BATCHES = """\
-class _InMemory(torch.utils.data.Dataset):  # each sample is made once; a batch is cut out whole
+class _InMemory(torch.utils.data.Dataset):  # all samples are made before the first step: a gain from the second epoch on
     def __init__(self, dataset):
         self.size = len(dataset)
         self.whole = torch.utils.data.default_collate([dataset[index] for index in range(self.size)])

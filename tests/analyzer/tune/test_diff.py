@@ -181,6 +181,8 @@ def test_what_is_inserted_stands_as_formatters_leave_it(text: str, end: str, how
     after = patched(tmp_path, ("in-memory", how, line, "DataLoader"))
     assert after.count(end) == after.count("\n"), "lines end as they did"
     after = after.replace("\r\n", "\n")
+    # A step's time tells nothing of what is done in front of the first one.
+    assert "from the second epoch on" in after
     assert ("\n\n\ndef _in_memory" if how == "samples" else "\n\n\nclass _InMemory") in f"\n\n\n{after}"
     assert "\n\n\nloader = " in after
     assert ast.get_docstring(ast.parse(after)) == ast.get_docstring(ast.parse(text))
