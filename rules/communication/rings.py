@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 
+_PAIR = 2
 _SHORTER = Advice(
     "text",
     "Share each sequence among fewer ranks, all of them on the fast links of one machine (NVLink), and use others for more data.",
@@ -63,6 +64,3 @@ def perhaps(facts: Facts) -> tuple[Advice, ...]:
     """What helps a ring, where nobody can tell whether messages are of one or of a pipeline."""
     known = facts.job is not None and facts.job.job.pipeline is not None and len(facts.job.job.pipeline.stages) > _PAIR
     return (_PERHAPS,) if facts.communication.passing.either and not known else ()
-
-
-_PAIR = 2

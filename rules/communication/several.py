@@ -15,14 +15,15 @@ _SAME = {
     "device": "Their kernels are the same, on the same shapes, and take longer.",
     "imbalance": "They have more work: larger shapes, or more kernels.",
 }
+_ASK = "nvidia-smi --query-gpu=index,clocks.sm,power.draw,power.limit,temperature.gpu,clocks_event_reasons.active --format=csv"
 _OF_A_MACHINE = Advice(
     "shell",
-    "nvidia-smi --query-gpu=index,clocks.sm,power.draw,power.limit,temperature.gpu,clocks_event_reasons.active --format=csv",
+    _ASK,
     "On the machine of these ranks and on another one: clocks, power limits, cooling, versions of driver and software.",
 )
 _OF_DEVICES = Advice(
     "shell",
-    "nvidia-smi --query-gpu=index,clocks.sm,power.draw,power.limit,temperature.gpu,clocks_event_reasons.active --format=csv",
+    _ASK,
     "Beside the devices of other ranks: with equal work theirs are slower, by clocks, power limits or what else runs on them.",
 )
 _EQUAL_WORK = Advice(

@@ -51,10 +51,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.finding import Advice, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share, size
 from rules.purpose import by_purpose
+from rules.transfer.beside_kernels import beside_kernels
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -102,19 +103,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         fix=(_link(facts), *_fewer(facts)) if slow else (*_fewer(facts), _link(facts)),
         verify="Record again: fewer bytes between devices, or more of them a second; the share of XF008 should fall below 5 %.",
         steps_seen=facts.steps.count_with(exposed),
-        evidence=(
-            Bars(
-                "mean step",
-                "ns",
-                (
-                    Bar("copies beside no kernel", facts.steps.per_step(exposed.total_ns)),
-                    Bar(
-                        "copies beside kernels",
-                        facts.steps.per_step((found.time & facts.steps.window).total_ns - exposed.total_ns),
-                    ),
-                ),
-            ),
-        ),
+        evidence=(beside_kernels(facts, found.time, exposed),),
     )
 
 

@@ -69,11 +69,12 @@ from collections.abc import Iterator
 
 from analyzer.facts import Facts
 from analyzer.facts.transfer.copies import Copies, hideable
-from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.finding import Advice, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share, size
 from rules.transfer.advice import prefetch, what_is_sent
+from rules.transfer.beside_kernels import beside_kernels
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -130,19 +131,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         fix=(*prefetch(facts, own_stream), *((_link(facts),) if slow is not None else ())),
         verify="Record again: the copies' stream differs from the kernels' and over 80 % of their time has a kernel beside it.",
         steps_seen=facts.steps.count_with(to_device.time),
-        evidence=(
-            Bars(
-                "mean step",
-                "ns",
-                (
-                    Bar("copies beside no kernel", facts.steps.per_step(exposed.total_ns)),
-                    Bar(
-                        "copies beside kernels",
-                        facts.steps.per_step((copying & facts.steps.window).total_ns - exposed.total_ns),
-                    ),
-                ),
-            ),
-        ),
+        evidence=(beside_kernels(facts, copying, exposed),),
         title="Copies to the device delay the kernels" if weights or _no_batch(facts) else None,
     )
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from analyzer.facts.host.engine_steps import BACKWARD_NODE
 from analyzer.facts.host.ops import OpTree
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.open_spans import NONE
 from traces.reader.names.vocabulary import is_backward_node
 
-_EVALUATES = "autograd::engine::evaluate_function: "
+_EVALUATES = f"{BACKWARD_NODE}: "
 
 
 def asking(tree: OpTree) -> Int64Array:

@@ -11,7 +11,7 @@ from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.health.section import HealthFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
-from analyzer.spans.arrays import Int64Array
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.columns import present
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import IntervalSet
@@ -82,7 +82,7 @@ class Allocations(msgspec.Struct, frozen=True):
 
     @property
     def _pinning_ratio(self) -> float:
-        return float(self.calls["name"].astype("str").str.contains(_PINNING, regex=True).mean())
+        return float(_named(self.calls, _PINNING).mean())
 
     def longest(self, most: int) -> list[tuple[str, int, int]]:
         """The names that take most of the time: (name, number of calls, summed nanoseconds)."""
@@ -114,38 +114,41 @@ def allocations(trace: Trace, steps: Steps, time: TimeFacts, health: HealthFacts
         ratio=spans.total_ns / window.total_ns if window else 0.0,
         empties_cache=any(name.endswith(": empty_cache") for name in names) or _given_back(trace, calls),
         retries=_retries(trace, calls),
-        expands=2 * _named(calls, _MAPPING) > len(calls),
+        expands=bool(2 * np.count_nonzero(_named(calls, _MAPPING)) > len(calls)),
         pins_tensors=_pins_tensors(trace, calls),
         started=len(at),
         started_steps=int(((np.sort(at).searchsorted(end) - np.sort(at).searchsorted(start)) > 0).sum()),
     )
 
 
-def _named(calls: pd.DataFrame, pattern: str) -> int:
-    return int(calls["name"].astype("str").str.contains(pattern, regex=True).sum())
+def _named(calls: pd.DataFrame, pattern: str) -> BoolArray:
+    """Which calls have a name that a pattern finds something in, shape (calls,)."""
+    found: BoolArray = calls["name"].astype("str").str.contains(pattern, regex=True).to_numpy(dtype=bool)
+    return found
+
+
+def _inside(ops: pd.DataFrame, calls: pd.DataFrame) -> BoolArray:
+    """Which calls begin inside one of some ops on their thread, shape (calls,)."""
+    thread, start = calls["thread"].to_numpy(), calls["start_ns"].to_numpy()
+    inside = np.zeros(len(calls), dtype=bool)
+    for one in np.unique(thread).tolist():
+        mine = thread == one
+        inside[mine] = IntervalSet.of_rows(ops, ops["thread"].to_numpy() == one).contains(start[mine])
+    return inside
 
 
 def _pins_tensors(trace: Trace, calls: pd.DataFrame) -> bool:
-    """Whether most calls for pinned memory lie inside the op of a tensor's `pin_memory()` on their thread."""
-    calls = chosen(calls, calls["name"].astype("str").str.contains(_PINNING, regex=True).to_numpy(dtype=bool))
-    pinning = chosen(trace.ops, is_any(trace.ops["name"], *_PINS))
-    inside = 0
-    for thread in np.unique(pinning["thread"].to_numpy()).tolist():
-        ops = IntervalSet.of_rows(pinning, pinning["thread"].to_numpy() == thread)
-        inside += int(ops.contains(calls["start_ns"].to_numpy()[calls["thread"].to_numpy() == thread]).sum())
-    return inside > _MOST * len(calls)
+    """Whether most calls for pinned memory lie inside the op of a tensor's `pin_memory()`."""
+    calls = chosen(calls, _named(calls, _PINNING))
+    if not len(calls):
+        return False
+    return bool(_inside(chosen(trace.ops, is_any(trace.ops["name"], *_PINS)), calls).mean() > _MOST)
 
 
 def _given_back(trace: Trace, calls: pd.DataFrame) -> bool:
     """Whether most of the device's memory is freed outside of ops, and most of it asked for inside: torch frees it in neither."""
-    names = calls["name"].astype("str")
-    calls = chosen(calls, ~names.str.contains(_PINNING, regex=True).to_numpy(dtype=bool))
-    freed = calls["name"].astype("str").str.contains(_FREEING, regex=True).to_numpy(dtype=bool)
-    inside = np.zeros(len(calls), dtype=bool)
-    for thread in np.unique(calls["thread"].to_numpy()).tolist():
-        mine = calls["thread"].to_numpy() == thread
-        ops = IntervalSet.of_rows(trace.ops, trace.ops["thread"].to_numpy() == thread)
-        inside[mine] = ops.contains(calls["start_ns"].to_numpy()[mine])
+    calls = chosen(calls, ~_named(calls, _PINNING))
+    freed, inside = _named(calls, _FREEING), _inside(trace.ops, calls)
     return bool(freed.any() and inside[freed].mean() < _MOST and (~freed).any() and inside[~freed].mean() > _MOST)
 
 
@@ -156,13 +159,12 @@ def _retries(trace: Trace, calls: pd.DataFrame) -> int:
         trace: The trace.
         calls: Allocator calls, rows of `trace.runtime`.
     """
-    names = calls["name"].astype("str")
-    calls = chosen(calls, ~names.str.contains(_PINNING, regex=True).to_numpy(dtype=bool))
+    calls = chosen(calls, ~_named(calls, _PINNING))
     launches = chosen(trace.runtime, is_any(trace.runtime["kind"], *LAUNCHING))
     found = 0
     for thread, own in calls.groupby(calls["thread"].to_numpy()):
         own = own.sort_values("start_ns")
-        freeing = own["name"].astype("str").str.contains("Free").to_numpy(dtype=bool)
+        freeing = _named(own, "Free")
         asked = np.flatnonzero(~freeing)
         at = np.searchsorted(
             np.sort(launches["start_ns"].to_numpy()[launches["thread"].to_numpy() == thread]),

@@ -115,11 +115,10 @@ def beyond_lacking(summaries: Sequence[RankSummary], late: Lateness, step_ns: fl
     dropped = len(kept) < len(late.late)
     together = not kept and (dropped or lacks.many())
     # Of ops alone nobody knows what a rank lost between them.
-    everything = not asked and (dropped or lacks.many())
     what_if = tuple(
         one
         for one in late.what_if
-        if not (together and one.scope in _OF_RANKS and (everything or one.saved_ns_per_step <= most * step_ns))
+        if not (together and one.scope in _OF_RANKS and (not asked or one.saved_ns_per_step <= most * step_ns))
     )
     seldom_ns = max(late.cost_ns.values(), default=0.0) if late.seldom else 0.0
     seldom = bool(late.seldom) and (seldom_ns <= most * step_ns or (lacks.many() and not asked))
