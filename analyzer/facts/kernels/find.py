@@ -16,7 +16,8 @@ from analyzer.facts.device.launches import LaunchCalls, calls_of
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.grids import blocks_per_sm
-from analyzer.facts.kernels.names import describe, is_cast, is_depthwise
+from analyzer.facts.kernels.names import describe, is_depthwise
+from analyzer.facts.kernels.number_formats import is_cast
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array, narrow
 from analyzer.spans.columns import present

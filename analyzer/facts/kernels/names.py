@@ -1,4 +1,4 @@
-"""What a device kernel's name says: what it computes, in which number format, on tensor cores or not, how aligned.
+"""What a device kernel's name says: what it computes, how aligned, for which generation of cards; its formats stand beside this.
 
 Names were read from traces of torch 1.8 to now on V100, A100, H100, B200 and MI210 to MI300X. Everything works on one string and
 is called once per distinct name. What a name does not say stays None: it is never guessed, and no name says which card it ran on
@@ -11,12 +11,10 @@ from functools import lru_cache
 
 import msgspec
 
+from analyzer.facts.kernels.number_formats import number_format, on_tensor_cores
 from traces.patterns import Pattern
 from traces.reader.names.collectives import collective_word
 
-# Number formats for which there are tensor cores (AMD: matrix cores) fast enough to matter in training.
-SHORT_FORMATS = ("fp16", "bf16", "fp8", "fp4")
-EIGHT_BITS = ("fp8", "fp4", "int8")
 MATRIX_FAMILIES = ("gemm", "conv", "attention")
 # One pass over memory and little arithmetic: what a compiler fuses into its neighbours.
 POINTWISE_FAMILIES = ("elementwise", "copy", "cat", "reduce", "softmax", "norm")
@@ -139,59 +137,10 @@ _FAMILIES: tuple[tuple[str, Pattern[str]], ...] = tuple(
     )
 )
 
-# Torch has one name for each pair of formats, since 2.15 one for all.
-_CASTS = Pattern(
-    r"(?:b?float(?:16(?:tofloat32)?|8\w*)|half)_copy_kernel|converting_copy_kernel|LoadWithCast|StoreWithCast"
-)
-_CAST_WORDS = ("_copy_kernel", "WithCast")
 # No tensor core has ever computed these: one channel at a time leaves no matrix to multiply.
 _DEPTHWISE = ("depthwise", "grouped_direct")
 
 _ALIGN = Pattern(r"_align(\d+)")
-# Tensile: which index runs along which matrix, then the types. What adds up the parts of a split product names no indices.
-_CIJK = Pattern(r"Cijk_A\w+?_B\w+?_([A-Z0-9]+?)_(MX_)?")
-_CIJK_FORMATS = {
-    "S": "fp32",
-    "D": "fp64",
-    "B": "bf16",
-    "H": "fp16",
-    "C": "complex",
-    "Z": "complex",
-    "F": "fp8",
-    "I": "int8",
-    "4": "int8",
-}
-_NVJET = Pattern(r"nvjet_(?:sm\d+_)?([a-z])[a-z]{2,4}_")
-# `s` is single precision, which these kernels, all of them for tensor cores, multiply as TF32.
-_NVJET_FORMATS = {"h": "fp16", "t": "bf16", "q": "fp8", "o": "fp4", "s": "tf32"}
-
-# Number formats of libraries' names, where the formats are words and not C++ types; first match wins.
-_WORDS: tuple[tuple[str, Pattern[str]], ...] = tuple(
-    (number_format, Pattern(pattern))
-    for number_format, pattern in (
-        ("complex", r"_g?[cz]gemm|float2\b.*_complex|c10::complex"),
-        ("tf32", r"tf32|TF32|tensorop_s(?:1688|161616|16816|1684)gemm_\d|s1688(?:fprop|dgrad|wgrad)_optimized_\d"),
-        ("fp4", r"ue4m3xf4|E2m1E2m1"),
-        ("fp8", r"[eE]4[mM]3|[eE]5[mM]2|[Ff]p8|FP8"),
-        ("bf16", r"bf16|[bB]float16|BFloat16|DF16b"),
-        (
-            "fp16",
-            r"(?<!b)f(?:p)?16|fp16|hmma|_half\b|c10::Half|__half|h884|h1688|h16816|\bhgemm|_hgemm|hcudnn|half_t|DF16_",
-        ),
-        ("int8", r"i8816|i16832|_int8|s8_s8|i8i8"),
-        ("fp64", r"dgemm|d884gemm|dcudnn|f64f64"),
-        ("fp32", r"sgemm|scudnn|f32f32_f32f32|_fp32|convolve_sgemm|fp32_fp32|fmha_cutlass[FB]_f32_|float_double_float"),
-    )
-)
-_TENSOR_CORE = Pattern(
-    r"tensorop|xmma|h884|s884|d884|h1688|s1688|s16816|h16816|161616|hmma|wgmma|gmma|i8816|nvjet|fmha|Fmha|flash_(?:fwd|bwd)"
-    r"|mm_\w*_sm1\d\d|sm(?:90|1\d\d)_|[GU]mmaWarpSpecialized|FlashAttn\w*Sm\d|[Mm]arlin|xdlops|_xdl_|_mfma|gtcx|ck_tile|MI\d+x\d+x\d+"
-)
-_SIMT = Pattern(
-    r"simt|(?:volta|turing|maxwell|pascal|ampere)_(?:sgemm|dgemm|scudnn|cgemm|gcgemm|zgemm)|scudnn|convolve_sgemm|sgemm_largek|magma_sgemm"
-    # The instruction that an xmma kernel is made of: plain multiply-adds, or `tensor16x8x16`.
-    r"|_[dfh]fma2?_|(?<!t)f32f32_f32f32|[wd]grad\w*_engine|wgrad_alg\d|dgrad2d_alg|gemmSN|explicit_convolve"
-)
 _GENERATIONS: tuple[tuple[int, Pattern[str]], ...] = tuple(
     (major, Pattern(pattern))
     for major, pattern in (
@@ -203,17 +152,6 @@ _GENERATIONS: tuple[tuple[int, Pattern[str]], ...] = tuple(
         (7, r"[Vv]olta_|[Tt]uring_|sm7[05]|cutlass_7\d_"),
     )
 )
-# The C++ types a kernel is instantiated for, at the start of its template arguments.
-_TYPES: tuple[tuple[str, Pattern[str]], ...] = (
-    ("bf16", Pattern(r"BFloat16|__nv_bfloat16|__hip_bfloat16")),
-    ("fp16", Pattern(r"c10::Half|__half|\bhalf\b")),
-    ("complex", Pattern(r"c10::complex|\bfloat2\b(?!,)|cuComplex")),
-    ("fp32", Pattern(r"\bfloat\b")),
-    ("fp64", Pattern(r"\bdouble\b")),
-)
-# `double` as a plain argument (an epsilon, a probability) says nothing; as the type of the functor, or of its operands, it does.
-_FP64_TYPE = Pattern(r"\{lambda\(double[,)]|Functor\w*<double\b|ReduceOp<double\b|kernel\w*<double\b|Functor<double")
-_INTEGER_TYPE = Pattern(r"\{lambda\((?:long|bool|unsigned char|signed char|short)[,)]|Functor\w*<(?:int|long|bool)\b")
 
 
 @lru_cache(maxsize=65_536)
@@ -224,13 +162,13 @@ def describe(name: str) -> KernelName:
         name: As recorded, demangled or not.
     """
     family = family_of(name)
-    number_format = _number_format(name, family)
-    alignment = _ALIGN.search(name)
     matrix = family in MATRIX_FAMILIES
+    stated = number_format(name, of_matrices=matrix)
+    alignment = _ALIGN.search(name)
     return KernelName(
         family=family,
-        number_format=number_format,
-        tensor_core=_tensor_core(name, number_format) if matrix else None,
+        number_format=stated,
+        tensor_core=on_tensor_cores(name, stated) if matrix else None,
         alignment=int(alignment.group(1)) if alignment and len(alignment.group(1)) < 4 else None,
         min_compute_major=next((major for major, pattern in _GENERATIONS if pattern.search(name)), None)
         if matrix
@@ -251,50 +189,6 @@ def family_of(name: str) -> str:
     return next((family for family, pattern in _FAMILIES if pattern.search(name)), "other")
 
 
-def is_cast(name: str) -> bool:
-    """Whether a kernel converts between number formats, as far as its name tells."""
-    # Words are looked up in a hundredth of the time that a pattern without a fixed beginning takes.
-    return any(word in name for word in _CAST_WORDS) and _CASTS.search(name) is not None
-
-
 def is_depthwise(name: str) -> bool:
     """Whether a convolution works channel by channel, which no tensor core does."""
     return any(word in name for word in _DEPTHWISE)
-
-
-def _number_format(name: str, family: str) -> str | None:
-    if family in MATRIX_FAMILIES:
-        stated = _coded_format(name)
-        if stated:
-            return stated
-        word = next((word for word, pattern in _WORDS if pattern.search(name)), None)
-        if word:
-            return word
-    if _FP64_TYPE.search(name):
-        return "fp64"
-    if _INTEGER_TYPE.search(name):
-        return None
-    found = next((kind for kind, pattern in _TYPES if pattern.search(name)), None)
-    # A lone `double` may be any scalar argument.
-    return None if found == "fp64" else found
-
-
-def _coded_format(name: str) -> str | None:
-    """The number format of the first matrix, where the library codes it as a letter."""
-    tensile = _CIJK.search(name)
-    if tensile:
-        types, in_short = tensile.groups()
-        # MX: computed as XF32, which is AMD's TF32. B8 is the 8-bit float with two bits of mantissa, no bfloat16.
-        return "tf32" if in_short else "fp8" if types.startswith("B8") else _CIJK_FORMATS.get(types[0])
-    nvjet = _NVJET.search(name)
-    return _NVJET_FORMATS.get(nvjet.group(1)) if nvjet else None
-
-
-def _tensor_core(name: str, number_format: str | None) -> bool | None:
-    if _SIMT.search(name):
-        return False
-    if _TENSOR_CORE.search(name):
-        return True
-    if number_format == "tf32":
-        return True
-    return None

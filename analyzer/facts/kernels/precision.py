@@ -14,7 +14,8 @@ from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.ops import pick, pick_row
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.find import Kernels
-from analyzer.facts.kernels.names import EIGHT_BITS, MATRIX_FAMILIES, SHORT_FORMATS
+from analyzer.facts.kernels.names import MATRIX_FAMILIES
+from analyzer.facts.kernels.number_formats import EIGHT_BITS, SHORT_FORMATS
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.columns import present
 from analyzer.spans.labels import codes_of, distinct_texts

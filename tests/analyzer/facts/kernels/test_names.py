@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.facts.kernels.names import describe, family_of, is_cast, is_depthwise
+from analyzer.facts.kernels.names import describe, family_of, is_depthwise
+from analyzer.facts.kernels.number_formats import is_cast
 
 MATRIX = [
     # name, family, number format, tensor cores, alignment, oldest generation
