@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.recording.run_places import RUNS_MODEL, WORKER_STARTS
+from analyzer.facts.recording.place_kinds import WORKER_STARTS
+from analyzer.facts.recording.run_places import RUNS_MODEL
 from analyzer.finding import Advice
 from rules.framework_words import evaluated_in_larger_batches, evaluated_seldom, saved_seldom
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from analyzer.facts.recording.place_kinds import is_training, telling
 from traces.patterns import Pattern
 
 # Fewer looks say little of what the time is.
@@ -16,67 +17,12 @@ FEWEST_SAMPLES = 3
 FEWEST_USUAL, _AS_USUAL = 15, 1 / 3
 # One look in twenty falls on what is next to it, and a single look is none to advise by.
 OF_A_KIND, FEWEST_OF_A_KIND = 0.05, 2
-# torch's own functions are called by whatever a program does (`_validate_sample` by any distribution), but for those that save;
-# `sklearn/utils/validation.py` looks at arguments.
-_TELLS_NOTHING = Pattern(
-    r"(?:^|/)sklearn/utils/|"
-    r"(?:^|/)torch/(?!(?:jit/_)?serialization|package/|distributed/checkpoint/|utils/data/dataloader|utils/tensorboard/)"
-)
-# A rank that waits in a collective does nothing meanwhile; what the others do then is in their own files.
-_COLLECTIVE = Pattern(r"(?:^|/)torch/distributed/(?:c10d_logger|distributed_c10d)\.py$")
-# Each pass through a loader starts its workers and ends them, whatever the pass is for: evaluations and folds pay for it alike.
-_LOADER, _PROCESS = "torch/utils/data/dataloader.py", "multiprocessing/process.py"
-_STARTS = Pattern(r"_MultiProcessingDataLoaderIter\.__init__$|(?:^|\.)_shutdown_workers$")
-WORKER_STARTS = "worker starts"
 # What calls a model and never a backward pass evaluates, or acts: no name tells which. Of so many looks one would show the other.
 RUNS_MODEL, _FEWEST_AT_MODEL = "model runs", 5
 _FORWARD = Pattern(r"(?:^|\.)forward$")
-# An optimizer with a closure runs forward and backward as often as it likes (LBFGS searches along a line): that is the step itself.
-_OPTIMIZER = Pattern(r"(?:^|/)torch/optim/(?!swa_utils)")
-# Neither an evaluation nor a rollout runs backward: a step that takes longer there is one of training.
-_BACKWARD = {
-    ("Tensor.backward", "torch/_tensor.py"),
-    ("backward", "torch/_tensor.py"),
-    ("backward", "torch/autograd/__init__.py"),
-}
 # A file may say anything.
 MOST = 2**62
 MOST_ROWS = 1000
-
-# What is done there, by the names of functions and files. `generate` of a language model is evaluation where its program trains; a
-# `Generator` is a model.
-_KINDS = (
-    ("loading", Pattern(r"torch/utils/data/dataloader\.py")),
-    ("saving", Pattern(r"torch/serialization\.py|safetensors|checkpoint|(?:^|[_.:])save|pickle|state_dict_saver")),
-    # What draws also saves: that is one thing, and no checkpoint.
-    (
-        "plotting",
-        Pattern(
-            r"matplotlib|plotly|seaborn|savefig|(?:^|[_.:])plot|torchvision/utils\.py:(?:save_image|make_grid|draw_)|imwrite|"
-            r"PIL/\w+\.py:(?:\w+\.)?_?save|imageio/"
-        ),
-    ),
-    (
-        "rollouts",
-        Pattern(r"roll_?out|collect_|env_step|gymnasium|(?:^|/)gym/|vec_env|self_play|play_", re.IGNORECASE),
-    ),
-    (
-        "evaluation",
-        Pattern(
-            r"(?:^|[_./:])(?:eval|valid|test|infer|predict|metric|score|\w*accurac|estimate_loss|generat(?!or))",
-            re.IGNORECASE,
-        ),
-    ),
-    # Not `log_prob` and its kin, which are arithmetic.
-    (
-        "logging",
-        Pattern(
-            r"tensorboard|wandb|mlflow|comet_ml|logging/|"
-            r"(?:^|[_.:])log(?:$|_(?!prob|soft|sum|sigm|likel|dens|norm|det)|ger)"
-        ),
-    ),
-)
-
 
 # What usual steps do beside training has to be called so by the function itself: `predict` and `generate` may be part of training.
 _WITHIN = {
@@ -222,7 +168,7 @@ def _only_forward(rows: list[Any], looks_at: dict[tuple[str, ...], int]) -> set[
     trains = set()
     for row in map(dict_of, rows[:MOST_ROWS]):
         functions = [tuple(map(_text, pair)) for pair in _list(row.get("functions")) if isinstance(pair, list)]
-        if any(pair in _BACKWARD or _OPTIMIZER.search(pair[-1]) for pair in functions if pair):
+        if any(is_training(*pair) for pair in functions if len(pair) == 2):
             trains.add(_start(row))
         elif functions and functions[0] and not _FORWARD.search(functions[0][0]):
             called = any(_FORWARD.search(pair[0]) for pair in functions[1:] if pair)
@@ -252,7 +198,7 @@ def place_of(row: dict[str, Any], *, others: bool) -> Place | None:
     if not functions:
         return None
     own = row.get("own") is True
-    (function, file), kind = _telling(
+    (function, file), kind = telling(
         [(_text(name), _text(file)) for name, file in functions], _text(row.get("in_file")) if own else None
     )
     kind = "rollouts" if kind is None and row.get("environment") is True else kind
@@ -265,35 +211,6 @@ def place_of(row: dict[str, Any], *, others: bool) -> Place | None:
         own_line=int_of(row.get("line")) or None if own else None,
         own_function=_text(row.get("in_function")) if own else None,
     )
-
-
-def _telling(functions: list[tuple[str, str]], loops: str | None) -> tuple[tuple[str, str], str | None]:
-    """The outermost function whose name says one thing, and what; where none does, the outermost and nothing.
-
-    `_maybe_log_save_evaluate` says several: what it calls tells which.
-
-    Args:
-        functions: Name and file of each.
-        loops: The program's own file that calls them: its name (`train_generator.py`) says what is trained, not what they do.
-    """
-    if functions[0] in _BACKWARD or _OPTIMIZER.search(functions[0][1]):
-        return functions[0], "step"
-    for name, file in functions:
-        if file.endswith(_LOADER) and _STARTS.search(name):
-            return (name, file), WORKER_STARTS
-        if file.endswith(_PROCESS) and functions[0][1].endswith(_LOADER):
-            return (name, file), WORKER_STARTS
-    for name, file in functions:
-        if _COLLECTIVE.search(file):
-            return (name, file), "ranks"
-        if _TELLS_NOTHING.search(file):
-            continue
-        kinds = [kind for kind, pattern in _KINDS if pattern.search(f":{name}" if file == loops else f"{file}:{name}")]
-        if len(kinds) == 1:
-            return (name, file), kinds[0]
-        if kinds == ["saving", "plotting"]:
-            return (name, file), "plotting"
-    return functions[0], None
 
 
 def _list(value: Any) -> list[Any]:
