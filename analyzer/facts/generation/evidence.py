@@ -6,8 +6,9 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from analyzer.facts.kernels.names import family_of
 from analyzer.facts.kernels.precision import tensor_dims
-from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts, matching
 from traces.patterns import Pattern
 from traces.trace import Trace
@@ -45,6 +46,11 @@ class Asked(msgspec.Struct, frozen=True):
         if self.questions == 1 and self.keys > 1:
             return "decode"
         return "prefill" if self.questions > 1 and self.questions == self.keys else "unknown"
+
+    @property
+    def shows_nothing(self) -> bool:
+        """Whether no shape says how many tokens of a text it works on, or only that one is looked up."""
+        return not self.questions and self.looked_up <= 1
 
     @property
     def tokens(self) -> float:
@@ -106,3 +112,29 @@ def _more(before: Asked, name: str, dims: str) -> Asked:
 def decode_kernels(kernels: pd.DataFrame) -> BoolArray:
     """Which kernels exist for one token over a cache only, shape (kernels,)."""
     return matching(kernels["name"], _DECODES.search)
+
+
+def one_row_ratio(kernels: pd.DataFrame, start_ns: Int64Array, end_ns: Int64Array) -> FloatArray:
+    """Share of the matrix products in each span that multiply a vector, as those for one token do; 0 where there is no product.
+
+    Of a prompt only the head multiplies one: that of its last token.
+
+    Args:
+        kernels: Kernels.
+        start_ns: Where each span begins, shape (spans,).
+        end_ns: Where it ends.
+    """
+    families = np.array([*map(family_of, distinct_texts(kernels["name"])), ""], dtype=object)
+    family = families[codes_of(kernels["name"])]
+    start = kernels["start_ns"].to_numpy()
+    vectors, products = (
+        _begun(np.sort(start[np.isin(family.astype(str), which)]), start_ns, end_ns)
+        for which in (("gemv",), ("gemv", "gemm"))
+    )
+    ratio: FloatArray = vectors / np.maximum(products, 1)
+    return ratio
+
+
+def _begun(at_ns: Int64Array, start_ns: Int64Array, end_ns: Int64Array) -> Int64Array:
+    found: Int64Array = np.searchsorted(at_ns, end_ns) - np.searchsorted(at_ns, start_ns)
+    return found

@@ -1,7 +1,8 @@
 """Passes of a model that generates text: where each is on the device, and whether it reads a prompt or adds a token to each text.
 
 In this order: ranges in which engines count what is in a pass; words of the program for both parts; calls of the model, or the way
-from an embedding to the choice of a token, told by shapes of their attention; and steps, told by kernels that only decoding has.
+from an embedding to the choice of a token, told by shapes of their attention, by kernels that only decoding has, or by products of
+one row; and steps, told by such kernels.
 What cannot be told stays unknown, and where no pass decodes for sure, nothing is called generation.
 """
 
@@ -15,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.device.section import DeviceFacts
-from analyzer.facts.generation.evidence import asked, decode_kernels
+from analyzer.facts.generation.evidence import asked, decode_kernels, one_row_ratio
 from analyzer.facts.generation.runs import module_runs, runs_to_a_choice, said_ranges
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.steps.find import Steps
@@ -110,7 +111,7 @@ def _told(trace: Trace, device: DeviceFacts, steps: Steps) -> tuple[pd.DataFrame
             return _kinds(runs[inside], said["kind"].to_numpy(dtype=object)[row[inside]]), "ranges of the program"
         return said, "ranges of the program"
     if len(runs):
-        return _by_shapes(trace, device, runs), "shapes of attention" if len(trace.ops) else "modules"
+        return _by_shapes(trace, device, runs)
     frame = steps.frame
     if len(frame) < _MIN_STEPS or not len(trace.kernels):
         return _kinds(runs, np.empty(0, dtype=object)), ""
@@ -138,7 +139,7 @@ def _kinds(runs: pd.DataFrame, kinds: npt.NDArray[np.object_]) -> pd.DataFrame:
     return runs.assign(kind=kinds, sequences=np.nan, tokens=np.nan)
 
 
-def _by_shapes(trace: Trace, device: DeviceFacts, runs: pd.DataFrame) -> pd.DataFrame:
+def _by_shapes(trace: Trace, device: DeviceFacts, runs: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     thread = int(runs["thread"].iloc[0])
     found = asked(trace, runs["host_start_ns"].to_numpy(), runs["host_end_ns"].to_numpy(), thread)
     kinds = np.array([one.kind for one in found], dtype=object)
@@ -148,11 +149,20 @@ def _by_shapes(trace: Trace, device: DeviceFacts, runs: pd.DataFrame) -> pd.Data
         kinds = np.where(looked_up == 1, "decode", np.where(looked_up > 1, "prefill", "unknown")).astype(object)
     told = _on_device(_kinds(runs, kinds), device, keep=True)
     by_kernel = _with_decode_kernels(trace, told["start_ns"], told["end_ns"])
+    by_rows = one_row_ratio(trace.kernels, told["start_ns"].to_numpy(), told["end_ns"].to_numpy()) > _MOST
+    by_rows &= np.array([one.shows_nothing for one in found])
+    source = (
+        "products of one row"
+        if (by_rows & ~by_kernel).all()
+        else "shapes of attention"
+        if len(trace.ops)
+        else "modules"
+    )
     return runs.assign(
-        kind=np.where((kinds == "unknown") & by_kernel, "decode", kinds),
+        kind=np.where((kinds == "unknown") & (by_kernel | by_rows), "decode", kinds),
         sequences=np.array([one.texts or np.nan for one in found], dtype=np.float64),
         tokens=np.array([one.tokens for one in found], dtype=np.float64),
-    )
+    ), source
 
 
 def _with_decode_kernels(trace: Trace, start_ns: pd.Series[int], end_ns: pd.Series[int]) -> BoolArray:

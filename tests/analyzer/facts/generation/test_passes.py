@@ -9,7 +9,7 @@ import pytest
 from analyzer.facts import Facts
 from analyzer.facts.recording.said_passes import said_pass, said_passes
 from building.builders import TraceBuilder
-from programs.generation import DECODING, generating
+from programs.generation import DECODING, PRODUCT, VECTOR, generating
 from running.recorded import recorded, trace_of
 
 
@@ -46,6 +46,31 @@ def test_kernels_that_only_decoding_has_tell_steps() -> None:
     found = Facts(builder.trace()).generation.found
     assert set(found.passes["kind"]) == {"decode"}
     assert found.source == "kernels that only decoding has"
+
+
+@pytest.mark.parametrize("form", ["none", "modules"])
+def test_products_of_one_row_tell_tokens_where_no_shape_was_recorded(form: str) -> None:
+    """cuBLAS multiplies a vector by kernels of its own: only a text that one token is added to has nothing else."""
+    found = Facts(generating(form=form, kernel=VECTOR, prompt=0).trace()).generation.found
+    assert found.passes["kind"].tolist() == ["decode"] * 8
+    assert found.source == "products of one row"
+
+
+def test_the_head_of_a_prompt_multiplies_one_row_too() -> None:
+    builder = TraceBuilder()
+    for number in range(9):
+        at = number * 10_000
+        builder.op("aten::embedding", at, 5)
+        for layer in range(4):
+            name = PRODUCT if number == 0 else VECTOR
+            builder.launch(at + 100 * layer + 10, kernel_start=at + 500 * layer + 100, kernel_dur=400, name=name)
+        builder.launch(at + 500, kernel_start=at + 2_200, kernel_dur=300, name=VECTOR)
+        builder.op("aten::argmax", at + 600, 5)
+    assert kinds(builder) == ["unknown"] + ["decode"] * 8
+
+
+def test_shapes_that_say_more_count_more_than_products_of_one_row() -> None:
+    assert "decode" not in kinds(generating(form="shapes", kernel=VECTOR, encodes=True))
 
 
 @pytest.mark.parametrize(
