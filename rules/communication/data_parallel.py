@@ -9,7 +9,9 @@ and gradients on the first, which also does more work than the others.
 
 ## How it is measured
 A range or call named `DataParallel.forward` (not `DistributedDataParallel.forward`) and work on more than one device. The
-evidence is how busy each device is. How much a change saves cannot be read from this trace.
+evidence is how busy each device is. The bound is what the device that stands for the trace spends in collectives with nothing
+beside them, and idles in that pass while the interpreter works outside of ops. Of that likely are the collectives that the pass
+itself launches: a process a device has the parameters already.
 
 ## Example
 Slow:
@@ -29,7 +31,8 @@ model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[local_rank]
 1. One process per device: `torchrun --nproc_per_node=N train.py` and `DistributedDataParallel`.
 
 ## Expected gain
-Not measured here; compare the busy shares of the devices with that of a run on one device.
+At most the bound: gradients still travel, beside the backward pass where they can. What one interpreter costs all devices by
+launching for each in turn is not counted. Compare the busy shares of the devices with that of a run on one device.
 
 ## When it is wrong
 A module of another kind with this name. Several devices in one process without DataParallel (pipelines, model parallelism) do
@@ -50,7 +53,9 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import share
+from analyzer.spans.columns import present
+from analyzer.spans.intervals import IntervalSet
+from analyzer.units import duration, share
 from rules.commands import run
 from rules.purpose import by_purpose
 from traces.trace import Capability
@@ -61,6 +66,8 @@ META = RuleMeta(
     family="communication",
     title="nn.DataParallel instead of DDP",
     needs=frozenset({Capability.DEVICE}),
+    binds=("communication", "python"),
+    before=("CO001", "PY001"),
     thresholds=(Threshold("min_devices", 2, "count", "on one device the wrapper does nothing"),),
     references=("https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html",),
 )
@@ -81,8 +88,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     launch = run(facts, program=f"torchrun --nproc_per_node={devices}")
     yield Finding(
         why=f"One process drives {devices} devices through `DataParallel`; "
-        f"they are busy {share(lowest)} to {share(highest)} of the step.",
-        saving=Saving(basis="not to be read from this trace: a run with one process a device must be compared"),
+        f"they are busy {share(lowest)} to {share(highest)} of the step.{_lost(facts, forward)}",
+        saving=_saving(facts, forward),
         fix=by_purpose(facts, (_apart(launch),), (_distributed(launch, devices),)),
         verify="Record every process of the new run: each device should be busier, and the step shorter.",
         steps_seen=facts.steps.count_with(forward),
@@ -91,6 +98,40 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 "busy share by device", "ratio", tuple(Bar(f"device {device}", ratio) for device, ratio in sorted(busy))
             ),
         ),
+    )
+
+
+def _lost(facts: Facts, forward: IntervalSet) -> str:
+    """What the first device loses to it, as a sentence; empty where nothing shows."""
+    collectives, outside = facts.communication.collectives.exposed, _outside_ops(facts, forward)
+    parts = [
+        f"{duration(facts.steps.per_step(time.total_ns))} ({share(facts.steps.ratio(time.total_ns))}) {words}"
+        for time, words in (
+            (collectives, "in collectives with nothing beside them"),
+            (outside, "idle while the interpreter works outside of ops in that pass"),
+        )
+        if time
+    ]
+    return f" Of {facts.steps.each} the first of them spends {' and '.join(parts)}." if parts else ""
+
+
+def _outside_ops(facts: Facts, forward: IntervalSet) -> IntervalSet:
+    return facts.time.waterfall.owned("python") & forward
+
+
+def _saving(facts: Facts, forward: IntervalSet) -> Saving:
+    exposed = facts.communication.collectives.exposed
+    named = facts.kernels.named
+    launched = named.frame["launch_start_ns"]
+    sent = named.spans(named.collective & present(launched) & forward.contains(launched.fillna(0).to_numpy()))
+    claims = exposed | _outside_ops(facts, forward)
+    if not claims:
+        return Saving(basis="not to be read from this trace: a run with one process a device must be compared")
+    return Saving(
+        claims=claims,
+        usual_claims=exposed & sent,
+        basis="collectives with nothing beside them, and what the device idles for in the pass while the interpreter works outside "
+        "of ops; likely are the collectives that the pass launches, as a process a device has the parameters already",
     )
 
 

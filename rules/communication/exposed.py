@@ -112,29 +112,33 @@ _WORDS = 60
 _UNSTATED_RATIO = 0.01
 
 
-def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
+def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Finding | Outcome]:
     """Fires when exposed communication owns at least `min_ratio` of the used steps."""
     found = facts.communication.collectives
     unseen = not_seen(facts)
     if unseen is not None:
         yield unseen
         return
-    ratio = facts.steps.ratio(found.exposed.total_ns)
+    left = found.exposed - claimed
+    ratio = facts.steps.ratio(left.total_ns)
     if ratio < limits["min_ratio"]:
-        yield clear(f"exposed communication is {share(ratio)} of the step, below {share(limits['min_ratio'])}")
+        of_others = " is that of others' findings, and the rest" if claimed & found.exposed else ""
+        yield clear(
+            f"exposed communication{of_others} is {share(ratio)} of the step, below {share(limits['min_ratio'])}"
+        )
         return
-    exposed, moves = duration(facts.steps.per_step(found.exposed.total_ns)), movable(facts)
+    exposed, moves = duration(facts.steps.per_step(left.total_ns)), movable(facts)
     who = "the GPU" if facts.device.main else "training"
     yield Finding(
         why=f"For {exposed} of {facts.steps.each} ({share(ratio)}) {who} is only inside collectives: compute hides "
         f"{share(found.hidden_ratio)} of their time. {_in_groups(facts)}{waiting_or_transferring(facts)}",
         saving=Saving(
-            claims=moves,
+            claims=moves - claimed,
             basis=_ALL if moves.total_ns == found.exposed.total_ns else _BUT_WAITING,
         ),
         fix=(*look_at_all_ranks(facts), *dict.fromkeys((*move_less(facts), *hide_more(facts)))),
         verify="Record every rank again with the same schedule: the share of CO001 should fall on all of them.",
-        steps_seen=facts.steps.count_with(found.exposed),
+        steps_seen=facts.steps.count_with(left),
         # What makes it late comes first.
         confidence=Confidence.LOW if others_wait_for_it(facts) else Confidence.HIGH,
         evidence=_evidence(facts),

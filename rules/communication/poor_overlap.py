@@ -88,6 +88,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if not found.running:
         yield not_applicable("no collective on the device in the used steps")
         return
+    if facts.communication.replicated_passes and len(facts.device.all) > 1:
+        yield not_applicable(
+            "DataParallel copies parameters before its pass and adds up gradients behind it: no setting moves them"
+        )
+        return
     exposed = facts.steps.ratio(found.exposed.total_ns)
     if exposed < limits["min_exposed_ratio"] or found.hidden_ratio >= limits["min_hidden_ratio"]:
         yield clear(

@@ -43,7 +43,7 @@ SCENARIOS: dict[str, Scenario] = {
     "CO001": Scenario({"name": "on_device_all_to_all_v_kernel"}, {"name": "block_all_reduce_sum_f32_f32_kernel"}),
     "CO002": Scenario(quiet={"alone": 10_000, "beside": 24_000}),
     "CO003": Scenario({"late_us": 8_000}, {"late_us": 5_100}, "ranks"),
-    "CO004": Scenario(quiet={"name": "DistributedDataParallel.forward"}),
+    "CO004": Scenario({"sent": 120, "summed": 160, "busy": 500}, {"name": "DistributedDataParallel.forward"}),
     "CO005": Scenario(quiet={"elements": 1_000_000}),
     "CO006": Scenario(quiet={"name": "nccl:all_reduce"}),
     "CO007": Scenario({}, {"slow": 1.0}, "ranks"),

@@ -476,6 +476,7 @@ STORIES = (
     Story(
         "nn.DataParallel", "vision", "https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html",
         "one process for four GPUs: DistributedDataParallel", _data_parallel, told=("CO004", "~DistributedDataParallel"),
+        never=("CO001", "CO002", "PY001", "~Record all ranks", "DL001"),
     ),
     Story(
         "every eighth batch late", "vision", "https://docs.pytorch.org/docs/stable/data.html",
