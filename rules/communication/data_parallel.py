@@ -10,8 +10,8 @@ and gradients on the first, which also does more work than the others.
 ## How it is measured
 A range or call named `DataParallel.forward` (not `DistributedDataParallel.forward`) and work on more than one device. The
 evidence is how busy each device is. The bound is what the device that stands for the trace spends in collectives with nothing
-beside them, and idles in that pass while the interpreter works outside of ops. Of that likely are the collectives that the pass
-itself launches: a process a device has the parameters already.
+beside them, and idles outside of ops in that pass or while another device works: the interpreter then launches for that one.
+Of that likely are the collectives that the pass itself launches: a process a device has the parameters already.
 
 ## Example
 Slow:
@@ -108,7 +108,7 @@ def _lost(facts: Facts, forward: IntervalSet) -> str:
         f"{duration(facts.steps.per_step(time.total_ns))} ({share(facts.steps.ratio(time.total_ns))}) {words}"
         for time, words in (
             (collectives, "in collectives with nothing beside them"),
-            (outside, "idle while the interpreter works outside of ops in that pass"),
+            (outside, "idle outside of ops, in that pass or while another device works"),
         )
         if time
     ]
@@ -116,7 +116,9 @@ def _lost(facts: Facts, forward: IntervalSet) -> str:
 
 
 def _outside_ops(facts: Facts, forward: IntervalSet) -> IntervalSet:
-    return facts.time.waterfall.owned("python") & forward
+    main = facts.device.main
+    others = IntervalSet.union(item.busy for item in facts.device.all if main is None or item.device != main.device)
+    return facts.time.waterfall.owned("python") & (forward | others)
 
 
 def _saving(facts: Facts, forward: IntervalSet) -> Saving:
@@ -130,8 +132,8 @@ def _saving(facts: Facts, forward: IntervalSet) -> Saving:
     return Saving(
         claims=claims,
         usual_claims=exposed & sent,
-        basis="collectives with nothing beside them, and what the device idles for in the pass while the interpreter works outside "
-        "of ops; likely are the collectives that the pass launches, as a process a device has the parameters already",
+        basis="collectives with nothing beside them, and what the device idles for outside of ops, in the pass or while another "
+        "device works; likely are the collectives that the pass launches, as a process a device has the parameters already",
     )
 
 

@@ -8,16 +8,17 @@ A collective that runs beside the backward pass is nearly free. One with nothing
 and that length holds two things: moving the data, and waiting until the slowest rank arrives.
 
 ## How it is measured
-`|collective kernels - other kernels| / |used steps|` on the device (the cause `communication` of the waterfall). On a CPU-only
-trace: ranges such as `gloo:all_reduce` on any thread of the process while no op of the step's thread works; a node of the
-backward pass whose hook waits does not, nor does `wait_tensor`, nor a `torch.autograd.Function` that began the collective. A
-message (`gloo:recv`) counts from when its thread has nothing else to do. A busy device is no proof of work: waiting inside a
-collective counts as busy everywhere else. The kind of a collective is what the range that launched it says, else what its
-kernel's name says. Where kernels state several process groups (NCCL since torch 2.2), the time is told by group. Where the words
-of most of them say what they are for (`tp`, `dp_shard`, `TENSOR_MODEL_PARALLEL_GROUP`), fixes are for those with most of it. Fixes
-for embedding tables are given only where tables are looked up, those for gradients only where something is trained. There are
-separate fixes for the buffers that DDP sends before each forward pass, and for what a program with DDP sends besides gradients, by
-where it does so: in the update, after the backward pass, before the loss.
+`|collective kernels - other kernels| / |used steps|` on the device (the cause `communication` of the waterfall); where one
+process drives several devices through DataParallel, that is CO004's. On a CPU-only trace: ranges such as `gloo:all_reduce` on
+any thread of the process while no op of the step's thread works; a node of the backward pass whose hook waits does not, nor
+does `wait_tensor`, nor a `torch.autograd.Function` that began the collective. A message (`gloo:recv`) counts from when its
+thread has nothing else to do. A busy device is no proof of work: waiting inside a collective counts as busy everywhere else.
+The kind of a collective is what the range that launched it says, else what its kernel's name says. Where kernels state several
+process groups (NCCL since torch 2.2), the time is told by group. Where the words of most of them say what they are for (`tp`,
+`dp_shard`, `TENSOR_MODEL_PARALLEL_GROUP`), fixes are for those with most of it. Fixes for embedding tables are given only where
+tables are looked up, those for gradients only where something is trained. There are separate fixes for the buffers that DDP
+sends before each forward pass, and for what a program with DDP sends besides gradients, by where it does so: in the update,
+after the backward pass, before the loss.
 
 ## Example
 Slow:
