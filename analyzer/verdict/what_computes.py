@@ -28,6 +28,8 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("normalisation", ("norm",)),
     ("softmax", ("softmax",)),
     ("Fourier transforms", ("fft",)),
+    ("pooling", ("pooling",)),
+    ("interpolation", ("interpolation",)),
     ("compiled kernels", ("triton",)),
     ("indexing and sorting", ("gather",)),
     ("running sums", ("scan",)),

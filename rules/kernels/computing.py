@@ -39,6 +39,9 @@ def avoidable_passes(facts: Facts, computing_ns: int) -> str:
     setting = facts.kernels.set_memory.time.total_ns / computing_ns
     if setting >= WORTH_NAMING:
         return f"{share(setting)} of that sets memory to a value"
+    moving = facts.kernels.named.busy_ratio(facts.kernels.named.is_family("gather", "scan"))
+    if moving >= WORTH_NAMING:
+        return f"{share(moving)} of that gathers, scatters, sorts or makes running sums"
     attention = facts.kernels.attention
     written = facts.kernels.named.busy_ratio(attention.softmax | attention.products)
     if attention.calls and written >= _MANY_PASSES and not attention.fused.any():

@@ -9,7 +9,8 @@ arithmetic. Writing to the same place from several threads has to be put in orde
 
 ## How it is measured
 `|gather, scatter, index, embedding, sort and running-sum kernels| / |device busy|`, by kernel name. The gradient of `x[index]`
-is the kernels of those ops that launch an `indexing_backward_kernel`, with the sort before it.
+is the kernels of those ops that launch an `indexing_backward_kernel`, with the sort before it; that of an embedding is told
+likewise.
 
 ## Example
 Slow:
@@ -32,9 +33,11 @@ output = tables(all_indices, all_offsets)
 2. Sort the indices first, or count with `bincount` and `segment_reduce`, so that neighbours are read together.
 3. Sampling of tokens and other sorts: the top k first, one sort for all uses. Where `topk` itself takes the time: of parts of a
    long row first, then of what they give. Where the running sum does, as in a sampler by probability: sum up the top k alone.
-4. The gradient of `x[index]` (`indexing_backward_kernel`): `index_select` or `embedding`, whose gradients add up rows at once.
-5. `index_select` by the program itself, as for the cache of a beam search: rows that are equal need no new order.
-6. `torch.use_deterministic_algorithms(True)` replaces fast scatters by sorts: switch it off where it is not needed.
+4. The gradient of an embedding: one row adds up all its tokens, so that a few rows for many tokens, or padding, take long.
+   `padding_idx`, and for a table of few rows a product with `one_hot`.
+5. The gradient of `x[index]` (`indexing_backward_kernel`): `index_select` or `embedding`, whose gradients add up rows at once.
+6. `index_select` by the program itself, as for the cache of a beam search: rows that are equal need no new order.
+7. `torch.use_deterministic_algorithms(True)` replaces fast scatters by sorts: switch it off where it is not needed.
 
 ## Expected gain
 Not measured: it depends on how the rows lie in memory. Of the gradient of `x[index]` at most all of it.
@@ -45,10 +48,11 @@ from fewer rows or narrower ones.
 
 ## Thresholds
 - `min_busy_ratio`: share of the device's busy time from which the rule fires.
-- `min_gradient_ratio`: share of the device's busy time from which the gradient of `x[index]` is told apart.
+- `min_gradient_ratio`: share of the device's busy time from which the gradient of `x[index]`, or of an embedding, is told apart.
 
 ## References
 - XProf: bound by data shuffles from 30 %
+- https://github.com/pytorch/pytorch/issues/20655 (an embedding of few rows)
 - https://github.com/vllm-project/vllm/pull/48913 (a whole sort for each token replaced by the top 1024)
 """
 
@@ -59,9 +63,9 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.spans.arrays import BoolArray
-from analyzer.units import duration, share
-from rules.evidence import kernel_saving, kernel_table, steps_with
+from analyzer.units import share
+from rules.evidence import kernel_table, steps_with
+from rules.kernels.row_gradients import embedding_finding, index_finding, of_embedding, of_index
 from rules.purpose import by_purpose
 from traces.patterns import Pattern
 from traces.trace import Capability
@@ -83,8 +87,6 @@ META = RuleMeta(
 
 # Who samples from a distribution sorts it and sums it up.
 _FAMILIES = ("gather", "scan")
-# What adds up the rows in the gradient of advanced indexing (aten/src/ATen/native/cuda/Indexing.cu).
-_INDEX_GRADIENT = "indexing_backward_kernel"
 # Kernels of fbgemm's fused embedding lookups: then the first advice has been taken.
 _FUSED = "split_embedding|batched_embedding|tbe_"
 
@@ -97,9 +99,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield not_applicable("no gather, scatter, index or sort kernel in the used steps")
         return
     ratio = kernels.busy_ratio(rows)
-    gradient = kernels.of_ops_with(_INDEX_GRADIENT)
+    gradient = of_index(facts)
     if kernels.busy_ratio(gradient) >= limits["min_gradient_ratio"]:
-        yield _of_gradient(facts, gradient)
+        yield index_finding(facts, gradient)
+        return
+    embedding = of_embedding(facts)
+    if ratio < limits["min_busy_ratio"] and kernels.busy_ratio(embedding) >= limits["min_gradient_ratio"]:
+        yield embedding_finding(facts, embedding)
         return
     if ratio < limits["min_busy_ratio"]:
         yield clear(
@@ -126,42 +132,6 @@ def _and_sums(facts: Facts) -> str:
     kernels = facts.kernels.named
     sums = kernels.busy_ratio(kernels.is_family("scan"))
     return f", sorts or makes running sums ({share(sums)})" if sums else " or sorts"
-
-
-def _of_gradient(facts: Facts, rows: BoolArray) -> Finding:
-    kernels = facts.kernels.named
-    takes = duration(facts.steps.per_step(kernels.time_ns(rows)))
-    return Finding(
-        why=(
-            f"{share(kernels.busy_ratio(rows))} of the device's busy time is the gradient of `x[index]`: {takes} "
-            f"{facts.steps.a_unit}. It sorts the indices and adds up the rows of each one after the other."
-        ),
-        saving=kernel_saving(
-            facts,
-            kernels.time_ns(rows),
-            "the kernels of that gradient; another one adds the rows up all at once",
-            of=((rows, 1.0),),
-        ),
-        fix=(
-            Advice(
-                "diff",
-                "-rows = x[index]\n+rows = x.index_select(0, index)   # of weights: torch.nn.functional.embedding(index, x)",
-                "For one index along one dimension. The gradient of these adds atomically: sums of floats may differ in their last "
-                "bits from run to run.",
-            ),
-            Advice(
-                "text",
-                "Where the index depends on nothing learned, select before the part that needs gradients.",
-                "Record with `with_stack=True` to see the line.",
-            ),
-        ),
-        verify="Record again: no `indexing_backward_kernel`.",
-        steps_seen=steps_with(facts, rows),
-        confidence=Confidence.MEDIUM,
-        evidence=(kernel_table(facts, rows, "longest of these kernels"),),
-        caveats=("An index in which every row comes once costs little either way.",),
-        title="Gradient of indexing, row by row",
-    )
 
 
 # Lookups of embedding tables, as recommendation has many; a language model has one, and samples tokens by sorting.

@@ -126,9 +126,9 @@ class Kernels(msgspec.Struct, frozen=True, dict=True):
         found: BoolArray = time.overlap_with(self.frame["start_ns"].to_numpy(), self.frame["end_ns"].to_numpy()) > 0
         return found
 
-    def of_ops_with(self, part: str) -> BoolArray:
-        """Which kernels are named so, and those that the same calls of ops launch, shape (kernels,)."""
-        named: BoolArray = matching(self.frame["name"], lambda name: part in name)
+    def of_ops_with(self, *parts: str) -> BoolArray:
+        """Which kernels' names have one of these parts, and those that the same calls of ops launch, shape (kernels,)."""
+        named: BoolArray = matching(self.frame["name"], lambda name: any(part in name for part in parts))
         op = self.frame["op"].to_numpy()
         found: BoolArray = named | (np.isin(op, op[named]) & (op != NONE))
         return found

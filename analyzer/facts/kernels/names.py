@@ -27,7 +27,7 @@ class KernelName(msgspec.Struct, frozen=True):
         family: gemm, gemv (one vector: memory decides, not tensor cores), conv, attention, layout (transposes around
             convolutions), elementwise, copy, cat, reduce, softmax, norm, gather (index, embedding, sort), scan (running sums),
             multi_tensor (foreach and fused optimizers), dequantize (packed weights written out before a product), quantize
-            (activations scaled to fewer bits before one), adapter (low-rank adapters), fft, triton, collective or other.
+            (activations scaled to fewer before one), adapter (low-rank), fft, pooling, interpolation, triton, collective or other.
         number_format: fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8, complex or None; of the inputs, where they differ from
             the result.
         tensor_core: Whether tensor or matrix cores do the work; None where the name does not say.
@@ -117,8 +117,15 @@ _FAMILIES: tuple[tuple[str, WordedPattern], ...] = tuple(
         (
             "fft",
             "fft FFT Fft",
-            r"(?:^|\b)(?:regular|vector|composite|dpRadix\w*|spRadix\w*)_?(?:fft|FFT|Fft)|^fft_rtc|_fft_\d+d_|\bfft_kernel",
+            r"\b(?:regular|vector|composite|dpRadix\w*|spRadix\w*)_?(?:fft|FFT|Fft)|^fft_rtc|_fft_\d+d_|\bfft_kernel",
         ),
+        # torch's, cuDNN's and MIOpen's; embeddings of bags are pooled, too.
+        (
+            "pooling",
+            "ool daptive",
+            r"(?:[Mm]ax|[Aa]vg|[Aa]verage)_?[Pp]ool|\bpooling_[fb]w|mloPooling|[Aa]daptive_?(?:[Aa]verage|[Mm]ax)_?[Gg]rad",
+        ),
+        ("interpolation", "psample_ grid_sampler GridSampler", r"[Uu]psample_|grid_sampler|GridSampler"),
         # cuBLAS' for a few columns (`gemmSN`), in any format, and ROCm's for few tokens (vLLM): memory decides over them too.
         ("gemv", "gemv gemm wvSplitK LLGemm1 LLMM1", r"gemv|gemmk1|gemmSN|wvSplitK|LLGemm1|LLMM1"),
         (

@@ -11,6 +11,7 @@ from running.one_rule import judged, run
 
 INDEX = "void at::native::(anonymous namespace)::indexSelectLargeIndex<float, long, unsigned int, 2, 2, -2, true>(p)"
 FUSED = "void split_embedding_codegen_forward_unweighted_kernel<float, float, float, long, 2ul>(p)"
+ROW_BY_ROW = "void at::native::(anonymous namespace)::compute_grad_weight<float, long, float>"
 OTHER = "volta_sgemm_64x64_nt"
 
 
@@ -100,3 +101,29 @@ def test_other_scatters_are_no_gradient_of_an_index() -> None:
 def test_what_sorts_nothing_is_not_told_to_sort_less_first(name: str, *, sorts: bool) -> None:
     first = judged(RULE, world(name=name)).finding.fix[0].code
     assert first.startswith("Sort and search less" if sorts else "Index less often")
+
+
+def embedding(gradient: float) -> TraceBuilder:
+    """Three steps of 100 ms: a product, and the gradient of an embedding, whose op sorts first."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 100_000.0
+        builder.step(number, at, 100_000)
+        builder.launch(at, kernel_start=at + 100, kernel_dur=80_000, name=OTHER)
+        builder.op("aten::embedding_dense_backward", at + 100, 80)
+        for order, (name, dur) in enumerate((("DeviceRadixSortOnesweepKernel<long>", 100), (ROW_BY_ROW, gradient))):
+            builder.launch(
+                at + 110 + 30 * order, kernel_start=at + 80_200 + 200 * order, kernel_dur=dur, name=name, op=None
+            )
+    return builder
+
+
+@pytest.mark.parametrize(("gradient", "state"), [(4_000, State.CLEAR), (4_200, State.FIRED)])
+def test_the_gradient_of_an_embedding_is_told_apart(gradient: float, state: State) -> None:
+    found = run(RULE, embedding(gradient))
+    assert found.state is state
+    if state is State.FIRED:
+        finding = judged(RULE, embedding(gradient))
+        assert finding.ns_per_step == 0
+        assert "gradient of embeddings: 4.3 ms" in finding.finding.why
+        assert "one_hot" in finding.finding.fix[0].code

@@ -206,6 +206,16 @@ def test_matrix_kernels(
         ("triton_tem_fused_flex_attention_1", "attention"),
         ("triton_poi_fused_addmm_3", "triton"),
         ("kOptimizer32bit2State<__half, 0>", "multi_tensor"),
+        (
+            "void at::native::(anonymous namespace)::max_pool_backward_nchw<float, float>(float const*, long const*)",
+            "pooling",
+        ),
+        ("void cudnn::pooling_bw_5d_kernel_max<float, float, cudnn::maxpooling_func<float>>(p)", "pooling"),
+        ("mloPoolingMaxBwd", "pooling"),
+        ("void at::native::(anonymous namespace)::grid_sampler_2d_backward_kernel<float, int>(int)", "interpolation"),
+        ("void at::native::(anonymous namespace)::upsample_bilinear2d_out_frame<float, float>(int)", "interpolation"),
+        # Bags of embeddings are pooled too.
+        ("void fbgemm_gpu::permute_pooled_embs_kernel<float>(p)", "gather"),
         # A part of MIOpen's convolutions, which no compiler fuses with the ops around.
         ("SubTensorOpWithScalar1d", "other"),
         ("", "other"),
