@@ -14,10 +14,10 @@ most of the idle time, waiting for data aside, belongs to dispatch (causes `laun
 `device_wait` what launched work takes to start on an idle device): a loader empties the queue once a step and has rules of its
 own; it does not keep it empty. The saving is the idle time of `launch`, `framework` and `optimizer`, and what launched work takes
 to start, as fewer launches start less often; without start-up calls (PG002) and without what more specific rules claim where they
-fire: optimizers (OP001, OP002, OP003, OP005), gloo or DDP's search (CO006), loops (PY002, PY003, PY006, PY007) and pauses (ID003,
-ID005, PY004). Where more than half of it lies inside one op, the op is named, and so is another that holds at least half as much;
-where its calls take a millisecond or more each, and for each launch in them, it is its own work on the host, and the advice is
-about that, beside advice about launches where another op makes them. Such an op is told also where kernels are
+fire: optimizers (OP001, OP002, OP003, OP005), fills (KE013), gloo or DDP's search (CO006), loops (PY002, PY003, PY006, PY007) and
+pauses (ID003, ID005, PY004). Where more than half of it lies inside one op, the op is named, and so is another that holds at
+least half as much; where its calls take a millisecond or more each, and for each launch in them, it is its own work on the host,
+and the advice is about that, beside advice about launches where another op makes them. Such an op is told also where kernels are
 queued after it, or too few are launched to tell, from the same idle share on: the saving is then the idle time inside its calls.
 Kernels that seem to start before their launch show by how much the clocks differ; where that is little beside the gaps, it is
 added to the lead; where it is not, only an op is told whose calls are ten times as long. Where kernels are queued in the median,

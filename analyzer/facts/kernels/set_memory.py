@@ -26,12 +26,14 @@ class SetMemory(msgspec.Struct, frozen=True):
         kernels: Which kernels do, of `Kernels.frame`; others are the driver's own (`Memset`).
         asker: The operator that asks for most of it, of the backward pass the node; empty where none does.
         calls: How many there are.
+        asking: When the host is in calls of that operator that ask for it.
     """
 
     time: IntervalSet
     kernels: BoolArray
     asker: str
     calls: int
+    asking: IntervalSet
 
 
 def set_memory(memsets: pd.DataFrame, kernels: pd.DataFrame, ops: OpTree, computing: IntervalSet) -> SetMemory:
@@ -49,17 +51,22 @@ def set_memory(memsets: pd.DataFrame, kernels: pd.DataFrame, ops: OpTree, comput
     inside = computing.contains(memsets["start_ns"].to_numpy())
     asking = np.concatenate([ops.enclosing(thread, called)[inside], kernels["op"].to_numpy(np.int64)[filling]])
     dur = np.concatenate([memsets["dur_ns"].to_numpy(np.int64)[inside], kernels["dur_ns"].to_numpy(np.int64)[filling]])
-    return SetMemory(time, filling, _asker(ops, asking, dur), len(dur))
+    asker, calls = _asker(ops, asking, dur)
+    return SetMemory(time, filling, asker, len(dur), IntervalSet.of_rows(ops.ops.iloc[calls]))
 
 
-def _asker(tree: OpTree, ops: Int64Array, dur_ns: Int64Array) -> str:
-    code = pick_row(codes_of(tree.ops["name"]).astype(np.int64), pick_row(asking(tree), ops))
+def _asker(tree: OpTree, ops: Int64Array, dur_ns: Int64Array) -> tuple[str, Int64Array]:
+    """The operator that asks for most of some time, and which of its calls do; none where no operator does."""
+    row = pick_row(asking(tree), ops)
+    code = pick_row(codes_of(tree.ops["name"]).astype(np.int64), row)
     known = code != NONE
+    nobody = "", np.zeros(0, dtype=np.int64)
     if not known.any():
-        return ""
+        return nobody
     distinct, place = np.unique(code[known], return_inverse=True)
     times = np.bincount(place, weights=dur_ns[known])
     most = int(np.argmax(times))
     if times[most] < _MOST * dur_ns.sum():
-        return ""
-    return operator_name(str(distinct_texts(tree.ops["name"])[distinct[most]]))
+        return nobody
+    calls: Int64Array = np.unique(row[code == distinct[most]])
+    return operator_name(str(distinct_texts(tree.ops["name"])[distinct[most]])), calls

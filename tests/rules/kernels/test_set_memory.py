@@ -111,3 +111,34 @@ def test_what_sums_are_added_up_in_may_need_it() -> None:
 def test_a_device_that_fills_is_not_said_to_leave_nothing() -> None:
     assert "sets memory to a value" in run(HARDWARE, world()).reason
     assert run(HARDWARE, world(dur=1)).state is not State.NOT_APPLICABLE
+
+
+def launched(*, fills: int = 40, queued: bool = False) -> TraceBuilder:
+    """Three steps: a product, then small fills, each as soon as it is launched, or all behind a long product."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 4_000.0
+        builder.step(number, at, 4_000)
+        builder.launch(at, kernel_start=at + 10, kernel_dur=3_000 if queued else 1_000, name=NVJET, op="aten::mm")
+        for place in range(fills):
+            when = at + 1_100 + place * 40
+            start = at + 3_050 + 3 * place if queued else when + 12
+            builder.op("aten::zeros", when, 30)
+            builder.launch(when + 5, kernel_start=start, kernel_dur=2, name=FILL, op=None)
+    return builder
+
+
+def test_launches_of_fills_count_where_the_device_waits_for_them() -> None:
+    found = judged(RULE, launched())
+    # Of each 30 us call the fill takes 2.
+    assert found.usual_ns_per_step == pytest.approx(40 * 28_000, rel=0.01)
+    assert "the device idles for 1.1 ms (28 %)" in found.finding.why
+
+
+@pytest.mark.parametrize(("fills", "state"), [(7, State.CLEAR), (8, State.FIRED)])
+def test_few_launches_are_no_habit(fills: int, state: State) -> None:
+    assert run(RULE, launched(fills=fills)).state is state
+
+
+def test_launches_behind_a_queue_cost_nothing() -> None:
+    assert run(RULE, launched(queued=True)).state is State.CLEAR
