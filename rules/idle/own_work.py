@@ -79,6 +79,8 @@ def _kind(op: OwningOp) -> str:
         return "built once"
     if op.launched_by is not None:
         return "launches"
+    if op.hooked:
+        return "hooks"
     if CHECKS.search(op.name):
         return "guards"
     if _OF_LIBRARY.match(op.name) or CONV_OP.search(op.name):
@@ -94,6 +96,8 @@ def _advised(facts: Facts, kind: str, ops: Sequence[OwningOp]) -> tuple[Advice, 
     """What to do about ops of one kind."""
     if kind == "built once":
         return tuple(_warmed_up(op) for op in ops)
+    if kind == "hooks":
+        return (_unhooked(facts, ops[0]),)
     if kind == "guards":
         return FEWER_GUARDS
     if kind == "convolutions":
@@ -115,6 +119,24 @@ def _advised(facts: Facts, kind: str, ops: Sequence[OwningOp]) -> tuple[Advice, 
             f"{'for the next input while the GPU works on this one' if facts.model.infers else 'in the workers of the loader'}.",
             f"{_kept(ops)}{lines}",
         ),
+    )
+
+
+def _unhooked(facts: Facts, op: OwningOp) -> Advice:
+    """What runs for each gradient beside adding it up."""
+    several = facts.communication.collectives.kernels or (facts.recording.world_size or 1) > 1
+    sharded = (
+        " DeepSpeed's ZeRO has one for each parameter, a slow one in version 0.18.5: another version, or `DistributedDataParallel` "
+        "where the model fits on each device."
+        if several
+        else ""
+    )
+    return Advice(
+        "text",
+        "Run less for each gradient: hooks of the program (`register_hook` and its kin) or of a library that watches "
+        "gradients once in many steps, or behind the backward pass for all at once.",
+        f"Adding a gradient up takes some 20 us of the host; each call keeps it for {duration(op.each_ns)}: hooks run "
+        f"there.{sharded} Fewer, larger parameters have fewer of them; a larger batch has as many.",
     )
 
 

@@ -13,10 +13,12 @@ from stories.models import (
     CONV_BACK,
     FLASH,
     FOREACH,
+    RANKS,
     RELU,
     SDPA,
     blocks,
     blocks_back,
+    layer,
     layers,
     layers_back,
     update,
@@ -35,6 +37,7 @@ POOLED_BACK = (
 )
 SENT = "ncclDevKernel_Broadcast_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 ADDED_UP = "ncclDevKernel_Reduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+SUMMED = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 JOINED = "void at::native::(anonymous namespace)::CatArrayBatchedCopy<c10::BFloat16>"
 
 
@@ -156,7 +159,36 @@ def _alone() -> Clocked:
     return world
 
 
+def _hooked(dur: float) -> Clocked:
+    """ZeRO: a hook for each parameter keeps the host for so many microseconds; 108 of them in a backward pass."""
+    world = Clocked(top=RANKS)
+    for _ in world.steps(4):
+        layers(world, 12, 0.25)
+        with world.backward():
+            for _ in range(12):
+                with world.node("MmBackward0"):
+                    layer(world, 0.5, backward=True)
+                for _ in range(9):
+                    with world.node("torch::autograd::AccumulateGrad"):
+                        world.idle(dur)
+                        world.kernel_of("aten::copy_", ADD, 4)
+            world.collective("allreduce", 900, kernel=SUMMED, after=world.busy_until[7] - 500)
+        update(world)
+    return world
+
+
 STORIES = (
+    Story(
+        "hooks of each parameter", "VLA training, DeepSpeed", GITHUB + "TensorAuto/OpenTau/issues/177",
+        "ZeRO's hooks in Python for each parameter dominate the backward pass: DDP takes a third of the time",
+        partial(_hooked, 420), bound=("launch",), told=("ID001", "~Run less for each gradient", "~DistributedDataParallel"),
+        never=("DL001", "CO001", "~\\+batch_size"),
+    ),
+    Story(
+        "hooks in C++", "VLA training, DDP", GITHUB + "TensorAuto/OpenTau/issues/177",
+        "the same where a gradient takes as long as adding it up does", partial(_hooked, 5), bound=("compute",),
+        never=("ID001", "~Run less for each gradient", "DL001"),
+    ),
     Story(
         "gradient of a table of two rows", "LLM pretraining, BERT", GITHUB + "pytorch/pytorch/issues/20655",
         "an embedding of few rows is slow to go back through, as its tokens contend for them: a product with one-hot vectors",

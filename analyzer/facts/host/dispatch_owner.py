@@ -22,6 +22,9 @@ _OWNING_PART = 0.5
 _OWN_WORK_NS = 1_000_000
 # Where none of its calls launches anything there is nothing to dispatch: twice the slowest is enough.
 OWN_WORK_ALONE_NS = 300_000
+# Where a gradient is added up one kernel is launched at most; the rest of a longer call are hooks of the program or of a library.
+_HOOKED_NS = 200_000
+_ACCUMULATES = "AccumulateGrad"
 # More than these, each a good part of the time, are no few.
 _MOST_OPS = 3
 # What is built in the first calls of an op is built by then, and takes so much longer than a call that finds it built.
@@ -73,9 +76,14 @@ class OwningOp(msgspec.Struct, frozen=True):
         return self.time_ns // self.calls
 
     @property
+    def hooked(self) -> bool:
+        """Whether gradients are added up there, where hooks run."""
+        return self.name.endswith(_ACCUMULATES)
+
+    @property
     def works(self) -> bool:
         """Whether its calls are too long to be dispatch: fewer launches, or a graph, would not end them."""
-        least = _OWN_WORK_NS if self.launches else OWN_WORK_ALONE_NS
+        least = _HOOKED_NS if self.hooked else _OWN_WORK_NS if self.launches else OWN_WORK_ALONE_NS
         return self.time_ns // max(self.calls, self.launches) >= least
 
 

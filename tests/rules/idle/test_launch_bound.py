@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import Confidence, Severity, State
-from building.builders import TraceBuilder
+from building.builders import AUTOGRAD, TraceBuilder
 from rules.idle.launch_bound import RULE
 from rules.python.python_overhead import RULE as PYTHON
 from running.one_rule import judged, run
@@ -308,6 +308,35 @@ def test_many_calls_that_launch_nothing_are_work_though_each_is_short(each: floa
     assert [("inside `aten::_embedding_bag`" in finding.why) for finding in result.findings] == (
         [True] if named else []
     )
+
+
+def hooked(each: float, *, op: str = "torch::autograd::AccumulateGrad") -> TraceBuilder:
+    """Steps in which gradients are added up one by one, each of which keeps the host for so many us and launches a kernel."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = float(number * STEP)
+        builder.step(number, at, STEP)
+        for index in range(20):
+            when = at + index * (each + 5)
+            builder.op(op, when, each, AUTOGRAD)
+            builder.launch(when + each - 12, kernel_start=when + each, kernel_dur=5, op=None, thread=AUTOGRAD)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("each", "op", "told"),
+    [
+        (400, "torch::autograd::AccumulateGrad", True),
+        (150, "torch::autograd::AccumulateGrad", False),
+        (400, "MulBackward0", False),
+    ],
+    ids=["long", "short", "another node"],
+)
+def test_hooks_of_gradients_are_work_of_their_own(each: float, op: str, *, told: bool) -> None:
+    """One kernel is launched there at most: what takes longer than any dispatch are hooks, as DeepSpeed's."""
+    finding = judged(RULE, hooked(each, op=op)).finding
+    assert ("its own work on the host" in finding.why) is told
+    assert any("Run less for each gradient" in fix.code for fix in finding.fix) is told
 
 
 def test_one_op_that_launches_all_that_time_does_no_work_of_its_own() -> None:
