@@ -37,7 +37,7 @@ Limits = Mapping[str, float]
 # What the analyzer may ask of a rule without knowing its code: which of HTA's analyses speaks to its findings (`queue`,
 # `sequences`, `overlap`), whether a finding says that its rank keeps the others waiting (`late_rank`), and whether it describes a
 # symptom that is true of many programs (`symptom`), so that it is no answer to what was planted in one.
-Topic = Literal["queue", "sequences", "overlap", "late_rank", "symptom"]
+Topic = Literal["queue", "sequences", "overlap", "late_rank", "symptom", "set_memory", "untaken_gradients"]
 
 
 class RuleMeta(msgspec.Struct, frozen=True):

@@ -33,13 +33,19 @@ def summary(
     totals = cause_totals(facts)
     unprofiled = facts.trace.meta.advisor.get("unprofiled_step_ns")
     reachable, expected = reachable_ns(facts, judged), reachable_ns(facts, judged, usual=True)
-    kinds = {item.finding.saving.kind for item in with_card(judged)}
+    cards = with_card(judged)
+    kinds = {item.finding.saving.kind for item in cards}
+    told = frozenset(topic for item in cards for topic in item.rule.meta.topics)
     severities = [item.severity for item in judged]
     return doc.Summary(
         verdict=facts.attempt(
             "verdict",
             lambda: verdict_on_run(
-                facts, totals, unusable=trust.verdict == "unusable", evidence=evidence(facts, trust, runs)
+                facts,
+                totals,
+                unusable=trust.verdict == "unusable",
+                evidence=evidence(facts, trust, runs),
+                told=told,
             ),
             _UNKNOWN,
         ),

@@ -9,6 +9,7 @@ from analyzer.engine import RuleRun, run_rules
 from analyzer.engine.trust import TrustGrade
 from analyzer.facts import Facts
 from analyzer.finding import State
+from analyzer.rule import Topic
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import share
 from analyzer.verdict import Evidence, verdict_of
@@ -30,7 +31,12 @@ _ANSWERS = (
 
 
 def verdict_on_run(
-    facts: Facts, totals: Mapping[str, int], *, unusable: bool = False, evidence: Mapping[str, Evidence] | None = None
+    facts: Facts,
+    totals: Mapping[str, int],
+    *,
+    unusable: bool = False,
+    evidence: Mapping[str, Evidence] | None = None,
+    told: frozenset[Topic] = frozenset(),
 ) -> Verdict:
     """What the steps are bound by, and what share of the run, or of the recording, lies in none, where that is much.
 
@@ -39,8 +45,10 @@ def verdict_on_run(
         totals: Nanoseconds by cause over the used steps.
         unusable: Whether the trace cannot be the base of advice.
         evidence: What the rules for a bound say, by bound.
+        told: Topics of the findings that have a card: what those say, the verdict does not say again.
     """
-    found = _explained(facts, verdict_of(facts, totals, unusable=unusable, evidence=evidence), unusable=unusable)
+    found = verdict_of(facts, totals, unusable=unusable, evidence=evidence)
+    found = found if unusable else _explained(facts, found, told)
     # What the collector counted is of the whole run, and a recording's evaluation is one of the run's.
     beyond = "" if unusable else _of_run(facts) or outside_steps(facts)
     return Verdict(bound_by=found.bound_by, ratio=found.ratio, text=f"{found.text} {beyond}") if beyond else found
@@ -65,9 +73,9 @@ def _within(facts: Facts) -> str:
     return f"Of its usual steps {' and '.join(said)}." if said else ""
 
 
-def _explained(facts: Facts, found: Verdict, *, unusable: bool) -> Verdict:
+def _explained(facts: Facts, found: Verdict, told: frozenset[Topic]) -> Verdict:
     """Where computing is what takes long, what is computed."""
-    parts = what_computes(facts) if found.bound_by == "compute" and not unusable else ""
+    parts = what_computes(facts, told) if found.bound_by == "compute" else ""
     if not parts:
         return found
     return Verdict(bound_by=found.bound_by, ratio=found.ratio, text=f"{found.text} {parts}")

@@ -12,6 +12,7 @@ from analyzer.facts.host.ops import pick_row
 from analyzer.facts.kernels.cpu_work import OwnTime
 from analyzer.facts.kernels.names import POINTWISE_FAMILIES
 from analyzer.page.words.kernel_names import short
+from analyzer.rule import Topic
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
@@ -64,16 +65,17 @@ _FUNCTION = Pattern(
 )
 
 
-def what_computes(facts: Facts) -> str:
-    """`Of the computing: matrix products 62 %, attention 20 %; the kernel `x` alone 41 %.`; without a device what stands out."""
+def what_computes(facts: Facts, told: frozenset[Topic] = frozenset()) -> str:
+    """`Of the computing: products 62 %; the kernel `x` alone 41 %.`, but for what findings tell; of a CPU what stands out."""
+    for_nothing = "" if "untaken_gradients" in told else _for_nothing(facts)
     computing = facts.time.waterfall.owned("compute")
     if facts.device.main is None:
-        return " ".join(said for said in (_op_alone(facts), _computed_again(facts), _for_nothing(facts)) if said)
+        return " ".join(said for said in (_op_alone(facts), _computed_again(facts), for_nothing) if said)
     if not computing:
         return ""
     found = facts.kernels.named
     setting = facts.kernels.set_memory
-    filling = _set_memory(facts, computing)
+    filling = _set_memory(facts, computing, told)
     # What is told by itself is no part of another kind.
     others = ~setting.kernels if filling else np.ones(len(found.frame), dtype=bool)
     parts = [
@@ -89,16 +91,16 @@ def what_computes(facts: Facts) -> str:
     if len(found.frame) and found.is_family("other").all():
         # Of a device whose work has names of its own, being busy is all that is known.
         return "The names of its work do not say whether that is computing" + (f": {alone}." if alone else ".")
-    return " ".join(one for one in (f"Of the computing: {said}." if said else "", _for_nothing(facts)) if one)
+    return " ".join(one for one in (f"Of the computing: {said}." if said else "", for_nothing) if one)
 
 
-def _set_memory(facts: Facts, computing: IntervalSet) -> str:
+def _set_memory(facts: Facts, computing: IntervalSet, told: frozenset[Topic]) -> str:
     """`setting memory to a value 21 %, most of it in `aten::zeros``; empty where it is little."""
     found = facts.kernels.set_memory
     ratio = found.time.total_ns / computing.total_ns
     if ratio < _WORTH_NAMING:
         return ""
-    asked = f", most of it in `{found.asker[:_NAME_LENGTH]}`" if found.asker else ""
+    asked = f", most of it in `{found.asker[:_NAME_LENGTH]}`" if found.asker and "set_memory" not in told else ""
     return f"setting memory to a value {share(ratio)}{asked}"
 
 

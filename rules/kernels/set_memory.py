@@ -77,6 +77,7 @@ META = RuleMeta(
     title="Memory is set to a value",
     needs=frozenset({Capability.DEVICE, Capability.HOST_OPS, Capability.LAUNCHES}),
     before=("ID001",),
+    topics=frozenset({"set_memory"}),
     thresholds=(
         Threshold("min_ratio", 0.1, "ratio", "from there on the verdict names it"),
         Threshold("min_step_ratio", 0.02, "ratio", "below, any rule would call it low"),

@@ -80,6 +80,7 @@ META = RuleMeta(
     family="kernels",
     title="Gradients that no optimizer takes",
     needs=frozenset({Capability.HOST_OPS}),
+    topics=frozenset({"untaken_gradients"}),
     thresholds=(Threshold("min_ratio", 0.02, "ratio", "below 2 % of the step a finding goes on no card"),),
     references=("https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation",),
 )

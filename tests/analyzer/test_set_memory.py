@@ -41,7 +41,14 @@ def said(built: Clocked) -> str:
 
 @pytest.mark.parametrize(("zeros", "op"), [(True, "aten::zeros"), (False, "aten::full")])
 def test_a_good_part_is_named_with_its_op(zeros: bool, op: str) -> None:
-    assert f"setting memory to a value 21 %, most of it in `{op}`" in said(world(6_000, zeros=zeros))
+    found = explain_facts(Facts(world(6_000, zeros=zeros).trace()), rules=RULES).analysis
+    # The finding says for which op: the verdict does not say so again.
+    assert found.summary.verdict.text.endswith("setting memory to a value 21 %.")
+    assert f"most of it for `{op}`" in next(one.why for one in found.findings if one.rule == "KE013")
+    without = explain_facts(
+        Facts(world(6_000, zeros=zeros).trace()), rules=tuple(rule for rule in RULES if rule.meta.code != "KE013")
+    )
+    assert f"setting memory to a value 21 %, most of it in `{op}`" in without.analysis.summary.verdict.text
 
 
 @pytest.mark.parametrize("zeros", [True, False])

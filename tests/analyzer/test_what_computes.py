@@ -281,6 +281,7 @@ def test_gradients_that_no_optimizer_takes_are_told(device: str | None, untraine
     words = what_computes(Facts(builder.trace()))
     assert said in words
     assert ("no optimizer updates" in words) is bool(said)
+    assert "no optimizer updates" not in what_computes(Facts(builder.trace()), frozenset({"untaken_gradients"}))
 
 
 @pytest.mark.parametrize("streams", [1, 2])

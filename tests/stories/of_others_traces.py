@@ -170,7 +170,8 @@ STORIES = (
         told=(
             "KE013",
             "~torch.empty",
-            "~setting memory to a value 2\\d %, most of it in `aten::zeros`",
+            "~setting memory to a value 2\\d %\\.",
+            "~most of it for `aten::zeros`",
         ),
         never=("OP003", "DL001"),
     ),
