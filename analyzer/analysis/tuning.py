@@ -35,7 +35,9 @@ class TrialDocument(Document, frozen=True, kw_only=True):
         tried: Other values of the same change, with their step and whether they ran, for a change that is searched.
         loss_difference_ratio: How far the loss curve is from the baseline's on the same seed; None where no loss was seen.
         loss_tolerance_ratio: Beyond that the change is rejected; None where it is not held against it.
-        setup_ns: How much longer it takes until the first timed step, once.
+        setup_ns: How much longer the start takes, once: data that is held, code that is compiled; None where equal starts differ by
+            as much.
+        pays_after_steps: Steps after which a run with it is ahead of one without it; None where it is from the first one on.
         reason: Why the verdict is what it is, where the figures do not say so.
     """
 
@@ -57,6 +59,7 @@ class TrialDocument(Document, frozen=True, kw_only=True):
     loss_difference_ratio: float | None = None
     loss_tolerance_ratio: float | None = None
     setup_ns: int | None = None
+    pays_after_steps: int | None = None
 
 
 class Recommended(Document, frozen=True, kw_only=True):
@@ -77,7 +80,7 @@ class Recommended(Document, frozen=True, kw_only=True):
 
 
 class TogetherDocument(Document, frozen=True, kw_only=True):
-    """All recommended changes at once, against the script as it is."""
+    """All recommended changes at once, against the script as it is; `setup_ns` and `pays_after_steps` as of a trial."""
 
     changes: tuple[str, ...]
     promised_ratio: float
@@ -86,6 +89,8 @@ class TogetherDocument(Document, frozen=True, kw_only=True):
     low_ratio: float
     high_ratio: float
     step_ns: int
+    setup_ns: int | None = None
+    pays_after_steps: int | None = None
 
 
 class ByHand(Document, frozen=True, kw_only=True):
@@ -103,7 +108,8 @@ class Tuning(Document, frozen=True, kw_only=True):
     `noise_ratio` is the smallest change of the step that as many runs of the unchanged script as a trial has can tell from
     nothing: a trial whose ceiling lies below is not run. `complete` is false where the budget was used up or it was interrupted.
     `patch` holds all recommended changes that can be written as a diff, for `patch -p1` in the folder that the script was
-    started in. `on_device` says whether the steps compute on a device.
+    started in. `on_device` says whether the steps compute on a device. `epoch_steps` are the steps of an epoch, None where the
+    loader does not say.
     """
 
     schema_version: str = TUNING_VERSION
@@ -128,3 +134,4 @@ class Tuning(Document, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     patch: str = ""
     on_device: bool = False
+    epoch_steps: int | None = None

@@ -27,7 +27,13 @@ def headline(tuning: Tuning) -> str:
         return f"{step} a step: none of {count(tried, 'change')} that {was} tried helps beyond the noise"
     changes = count(len(together.changes), "change")
     less = f"{share(together.measured_ratio)} less ({interval(together.low_ratio, together.high_ratio)})"
-    return f"{step} a step → {duration(together.step_ns)} with {changes}: {less}"
+    paid = f"; ahead after {_steps(together.pays_after_steps, tuning.epoch_steps)}" if together.pays_after_steps else ""
+    return f"{step} a step → {duration(together.step_ns)} with {changes}: {less}{paid}"
+
+
+def _steps(steps: int, epoch_steps: int | None) -> str:
+    """`530 steps (1.0 epochs)`."""
+    return count(steps, "step") + (f" ({steps / epoch_steps:.1f} epochs)" if epoch_steps else "")
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -58,8 +64,13 @@ def row(trial: TrialDocument) -> tuple[str, ...]:
     )
 
 
-def notes(trial: TrialDocument) -> Iterator[str]:
-    """What the row has no room for."""
+def notes(trial: TrialDocument, epoch_steps: int | None) -> Iterator[str]:
+    """What the row has no room for.
+
+    Args:
+        trial: The trial.
+        epoch_steps: Steps of an epoch; None where nobody says.
+    """
     if trial.reason:
         yield safe.clean(trial.reason)
     if trial.tried:
@@ -68,6 +79,9 @@ def notes(trial: TrialDocument) -> Iterator[str]:
             for one in trial.tried
         )
         yield f"tried: {values}"
+    if trial.pays_after_steps is not None and trial.setup_ns is not None:
+        ahead = _steps(trial.pays_after_steps, epoch_steps)
+        yield f"the start takes {duration(trial.setup_ns)} more, once: a run is ahead after {ahead}, a shorter one loses"
     if trial.numerics == "rounding":
         yield "may change the last bits of results"
     if trial.numerics == "precision":
@@ -79,9 +93,9 @@ def notes(trial: TrialDocument) -> Iterator[str]:
         yield "more than was promised"
 
 
-def said(trial: TrialDocument) -> str:
+def said(trial: TrialDocument, epoch_steps: int | None) -> str:
     """Those as one sentence, to stand below the table; empty where the row says all."""
-    text = "; ".join(notes(trial))
+    text = "; ".join(notes(trial, epoch_steps))
     return f"{text[:1].upper()}{text[1:].rstrip('.')}." if text else ""
 
 

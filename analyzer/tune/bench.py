@@ -22,6 +22,7 @@ _LEAST_S = 60.0
 # Eleven days: no step takes so long.
 _MOST_NS = 10**15
 _MOST_S = 10**6
+_MOST_STEPS = 10**12
 
 
 class OutOfBudgetError(Exception):
@@ -122,6 +123,8 @@ def _is_of_use(row: _Kept) -> bool:
         and all(0 < time_ns < _MOST_NS for time_ns in (*ran.times_ns, ran.step_ns))
         and (ran.lacked_ns is None or 0 <= ran.lacked_ns < ran.step_ns)
         and 0 <= ran.setup_ns < _MOST_NS
+        and 0 <= ran.steps_before < _MOST_STEPS
+        and (ran.epoch_steps is None or 0 < ran.epoch_steps < _MOST_STEPS)
         and 0 <= ran.wall_s < _MOST_S
         and all(_is_place(call) for calls in ran.calls.values() for call in calls)
     )

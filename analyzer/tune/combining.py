@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from analyzer.tune.bench import OutOfBudgetError
 from analyzer.tune.candidates import Candidate
 from analyzer.tune.events import Note
 from analyzer.tune.noise import Gain
-from analyzer.tune.trying import Reference, Trying
+from analyzer.tune.trying import Reference, Trying, pays_after
 from traces.collect.tune.trial import Changes
 
 
@@ -22,6 +23,8 @@ class Together:
         changes: Values by name.
         gain: Against the script as it is; None where only one change helped.
         step_ns: Their step.
+        start_ns: What they make the start longer by; None where that is not told from nothing.
+        pays_after: Steps after which a run with them is ahead; None where it is from the first one on.
         carries: What each brings beside the others; None where it is the only one.
         dropped: Why changes that help alone are not among them, by name.
     """
@@ -31,6 +34,8 @@ class Together:
     step_ns: float
     carries: dict[str, Gain | None]
     dropped: dict[str, str]
+    start_ns: int | None = None
+    pays_after: int | None = None
 
 
 def combine(
@@ -47,7 +52,8 @@ def combine(
     for candidate, changes, trial in ranked:
         group = candidate.change.group
         if group and group in groups:
-            dropped[candidate.change.name] = "another change of its kind helps more"
+            best = next(one for one in chosen.values() if one[0].change.group == group)[2]
+            dropped[candidate.change.name] = f"another change of its kind helps more{_once_paid(best, trial)}"
             continue
         groups |= {group} if group else set()
         chosen[candidate.change.name] = (candidate, changes, trial)
@@ -56,7 +62,15 @@ def combine(
     together: Changes = {name: changes[name] for name, (_, changes, _) in chosen.items()}
     first = next(iter(chosen.values()))[2]
     alone = Gain(first.measured_ratio or 0.0, first.low_ratio or 0.0, first.high_ratio or 0.0)
-    single = Together(dict(list(together.items())[:1]), alone, float(first.step_ns or 0), {}, dropped)
+    single = Together(
+        dict(list(together.items())[:1]),
+        alone,
+        float(first.step_ns or 0),
+        {},
+        dropped,
+        first.setup_ns,
+        first.pays_after_steps,
+    )
     if len(chosen) == 1:
         return single
     try:
@@ -89,12 +103,18 @@ def _tried(trying: Trying, reference: Reference, together: Changes, single: Toge
             del carries[name]
             whole = Reference(rest, list(without.runs))
     step = whole.step_ns if whole.runs else single.step_ns
-    gain = (
-        measured.gain
-        if whole.changes == together
-        else trying.in_turns(whole.changes, reference, noise, name="together").gain
-    )
-    return Together(whole.changes, gain, step, carries, dropped)
+    if whole.changes != together:
+        measured = trying.in_turns(whole.changes, reference, noise, name="together")
+    start_ns, gain = measured.start_ns, measured.gain
+    return Together(whole.changes, gain, step, carries, dropped, start_ns, pays_after(start_ns, gain, measured.runs))
+
+
+def _once_paid(best: TrialDocument, other: TrialDocument) -> str:
+    """From when on the better one of a kind is the better one, where the other one starts sooner."""
+    if best.pays_after_steps is None or best.step_ns is None or other.step_ns is None:
+        return ""
+    longer_ns, less_ns = (best.setup_ns or 0) - (other.setup_ns or 0), other.step_ns - best.step_ns
+    return f" once {math.ceil(longer_ns / less_ns):,} steps are over" if longer_ns > 0 and less_ns > 0 else ""
 
 
 def _carried(without: Gain | None) -> Gain | None:

@@ -37,5 +37,6 @@ def _planned(event: Planned) -> str:
 def _judged(trial: TrialDocument) -> str:
     _, _, promised, measured, interval, verdict = words.row(trial)
     figures = "" if trial.measured_ratio is None else f", {measured} ({interval}) of {promised}"
+    ahead = f", ahead after {count(trial.pays_after_steps, 'step')}" if trial.pays_after_steps else ""
     reason = f": {trial.reason}" if trial.reason else ""
-    return f"{trial.change} {verdict}{figures}{reason}"
+    return f"{trial.change} {verdict}{figures}{ahead}{reason}"

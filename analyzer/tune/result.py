@@ -65,6 +65,7 @@ def result(
         complete=complete,
         notes=(*notes, *(f"{name}: {why}" for name, why in (together.dropped.items() if together else ()))),
         patch=_patch(together, reference, script),
+        epoch_steps=next((run.epoch_steps for run in reference.runs), None),
         on_device=analysis.summary.gpu_busy_ratio is not None,
     )
 
@@ -136,4 +137,6 @@ def _together(together: Together | None, found: Sequence[Candidate], analysis: A
         low_ratio=together.gain.low,
         high_ratio=together.gain.high,
         step_ns=round(together.step_ns),
+        setup_ns=together.start_ns,
+        pays_after_steps=together.pays_after,
     )

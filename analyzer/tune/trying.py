@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -65,12 +66,13 @@ def clock(runs: Sequence[Ran]) -> Callable[[Ran], float]:
 
 @dataclass(frozen=True)
 class Measured:
-    """A change in turns: its gain, its runs, and how its loss held."""
+    """A change in turns: its gain, its runs, how its loss held, and what it makes the start longer by."""
 
     gain: Gain | None
     runs: tuple[Ran, ...]
     loss: Held
     failed: Ran | None = None
+    start_ns: int | None = None
 
 
 class Trying:
@@ -128,7 +130,7 @@ class Trying:
             found = gain(list(map(step, reference.runs)), turns)
             if turn + 1 >= LEAST_TURNS and decided(found, noise):
                 break
-        return Measured(found, tuple(runs), held(reference.curves, runs[0].losses))
+        return Measured(found, tuple(runs), held(reference.curves, runs[0].losses), start_ns=longer_start(around))
 
     def once(self, changes: Changes, reference: Reference, name: str) -> float | None:
         """One run, for a search: its step as a share of the reference's last; None where it has none."""
@@ -174,6 +176,17 @@ def queue(changes: Changes) -> int:
     """Steps more to let pass: what a loader's workers have ready when the first step begins is no steady state."""
     workers, ready = changes.get("workers", 0), changes.get("prefetch", _QUEUE)
     return int(workers) * int(ready) if isinstance(workers, int) and isinstance(ready, int) else 0
+
+
+def longer_start(around: Sequence[tuple[Ran, Ran, Ran]]) -> int | None:
+    """What a run with the change needs more to start: in the median of its turns; None where starts alike differ by as much.
+
+    Args:
+        around: For each run with the change: the run before it, itself, the run after it.
+    """
+    longer = [mine.start_ns - (before.start_ns + after.start_ns) / 2 for before, mine, after in around]
+    apart = max((abs(before.start_ns - after.start_ns) for before, _, after in around), default=0.0)
+    return round(statistics.median(longer)) if longer and min(longer) > apart else None
 
 
 def decided(found: Gain, noise: float) -> bool:
@@ -227,7 +240,6 @@ def document(
     """The trial as the result has it."""
     change, found, loss = candidate.change, measured.gain, measured.loss
     said, reason = verdict(measured, noise)
-    setups = [run.setup_ns for run in measured.runs]
     return TrialDocument(
         change=written(changes, change.name),
         title=change.title,
@@ -246,8 +258,17 @@ def document(
         tried=tried,
         loss_difference_ratio=_finite(loss.difference),
         loss_tolerance_ratio=loss.tolerance if loss.difference is not None and change.numerics != "same" else None,
-        setup_ns=round(statistics.median(setups)) if setups else None,
+        setup_ns=measured.start_ns,
+        pays_after_steps=pays_after(measured.start_ns, found, measured.runs) if said == "helps" else None,
     )
+
+
+def pays_after(start_ns: int | None, found: Gain | None, runs: Sequence[Ran]) -> int | None:
+    """Steps after which a run with the change is ahead of one without it; None where it is from the first one on."""
+    if start_ns is None or found is None or not 0 < found.ratio < 1:
+        return None
+    step_ns = statistics.median(map(clock(runs), runs))
+    return math.ceil(start_ns / (step_ns / (1 - found.ratio) - step_ns))
 
 
 def _finite(value: float | None) -> float | None:

@@ -71,7 +71,9 @@ def _page(tuning: Tuning) -> Page:
         narrow_picture=drawing.gains(tuning, NARROW),
         trials=_trials(tuning),
         notes=tuple(
-            Note(safe.name(trial.change, 40), prose(said)) for trial in tuning.trials if (said := words.said(trial))
+            Note(safe.name(trial.change, 40), prose(said))
+            for trial in tuning.trials
+            if (said := words.said(trial, tuning.epoch_steps))
         ),
         recommended=tuple(
             Recommended(

@@ -33,7 +33,9 @@ def _blocks(tuning: Tuning) -> Iterator[str]:
             )
         yield table(words.HEADS, "llrrrl", rows)
         yield "\n".join(
-            f"- {code(trial.change, 40)} {prose(said, 400)}" for trial in tuning.trials if (said := words.said(trial))
+            f"- {code(trial.change, 40)} {prose(said, 400)}"
+            for trial in tuning.trials
+            if (said := words.said(trial, tuning.epoch_steps))
         )
     for one in tuning.recommended:
         where = f" `{words.place(one)}`" if one.file else ""

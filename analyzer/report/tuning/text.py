@@ -52,5 +52,5 @@ def _table(tuning: Tuning, style: Style) -> Iterator[str]:
     for trial, cells in zip(tuning.trials, rows, strict=True):
         *most, verdict = (safe.pad(cell, width) for cell, width in zip(cells, widths, strict=True))
         yield "  ".join([*most, style.paint(verdict.rstrip(), _ROLES.get(trial.verdict, "dim"))])
-        for note in words.notes(trial):
+        for note in words.notes(trial, tuning.epoch_steps):
             yield from (f"    {style.paint(line, 'dim')}" for line in safe.wrap(note, style.width - 4))

@@ -23,7 +23,7 @@ class Played:
         self.asked.append(name)
         ratio = self.gains["_".join(changes)]
         gain = Gain(ratio, ratio - 0.01, ratio + 0.01)
-        return SimpleNamespace(gain=gain, failed=None, loss=SimpleNamespace(rejected=""), runs=[])
+        return SimpleNamespace(gain=gain, failed=None, loss=SimpleNamespace(rejected=""), runs=[], start_ns=None)
 
     def tell(self, said: object) -> None:
         """Nobody listens."""
@@ -31,7 +31,9 @@ class Played:
 
 def helped(name: str, ratio: float, group: str = "") -> Any:
     """A candidate that helped by so much."""
-    trial = SimpleNamespace(measured_ratio=ratio, low_ratio=ratio - 0.01, high_ratio=ratio + 0.01, step_ns=1_000)
+    trial = SimpleNamespace(
+        measured_ratio=ratio, low_ratio=ratio - 0.01, high_ratio=ratio + 0.01, step_ns=1_000, setup_ns=None, pays_after_steps=None
+    )  # fmt: skip
     return SimpleNamespace(change=SimpleNamespace(name=name, group=group)), {name: True}, trial
 
 

@@ -26,6 +26,7 @@ from analyzer.tune import events
 from analyzer.tune.bench import OutOfBudgetError
 from analyzer.tune.candidates import candidates, promised_together
 from analyzer.tune.catalogue import BY_NAME, CATALOGUE, Machine
+from analyzer.tune.lines import line
 from analyzer.tune.losses import held
 from analyzer.tune.noise import gain, noise_ratio
 from analyzer.tune.result import About
@@ -56,6 +57,9 @@ class Simulated:
     asked: list[Changes] = field(default_factory=list)
     interrupt_at: int = 10**9
     lacks: Callable[[int, Changes], float | None] = lambda number, changes: None
+    # Milliseconds to start, and steps of an epoch.
+    starts: Callable[[Changes], float] = lambda changes: 3000.0
+    epoch_steps: int | None = None
 
     def __post_init__(self) -> None:
         self.random = random.Random(7)
@@ -73,7 +77,8 @@ class Simulated:
         plain = tuple(1 / (place + 1) for place in range(40))
         return Ran(
             ending="measured", times_ns=(round(step),) * 40, step_ns=step + (lacked or 0.0), lacked_ns=lacked,
-            losses=curve or plain, source="optimizer",
+            losses=curve or plain, source="optimizer", epoch_steps=self.epoch_steps, steps_before=10,
+            setup_ns=round(self.starts(asked.changes) * MS * math.exp(self.random.gauss(0, self.noise)) + 10 * step),
             applied=dict(asked.changes), wall_s=0.001,
         )  # fmt: skip
 
@@ -138,6 +143,35 @@ def test_the_best_loading_and_the_optimizer_are_found_and_put_together(tmp_path:
     assert tuning.together.measured_ratio == pytest.approx(0.88, abs=0.02)
     assert tuning.together.low_ratio < 0.88 < tuning.together.high_ratio + 0.02
     assert any("another change of its kind" in note for note in tuning.notes), "workers stand back behind in-memory"
+
+
+def all_samples_first(changes: Changes) -> float:
+    """What is held in memory is made before the first step: as long as an epoch of 500 steps loads."""
+    return 3000.0 + (500 * 80.0 if "in-memory" in changes else 0.0)
+
+
+def test_what_the_start_takes_longer_is_told_with_the_steps_that_pay_for_it(tmp_path: Path) -> None:
+    simulated = Simulated(slow_loader, starts=all_samples_first, epoch_steps=500)
+    tuning, heard = tuned(tmp_path, simulated, analysis_of(DL001=0.8))
+    held_in_memory, workers = trial(tuning, "in-memory"), trial(tuning, "workers")
+    assert held_in_memory.setup_ns == pytest.approx(40_000 * MS, rel=0.02)
+    assert held_in_memory.pays_after_steps == pytest.approx(500, rel=0.05)
+    assert workers.pays_after_steps is None, "it is ahead from the first step on"
+    assert tuning.together is not None
+    assert tuning.together.pays_after_steps == held_in_memory.pays_after_steps
+    assert re.search(r"less \(.*\); ahead after \d+ steps \([01]\.[019] epochs\)", words.headline(tuning))
+    assert any(re.search(r"^workers: another .* helps more once [12],\d+ steps are over", one) for one in tuning.notes)
+    for shown in (text.render(tuning), markdown.render(tuning), html.render(tuning)):
+        assert "a shorter one loses" in " ".join(shown.split())
+    assert any("ahead after" in line(one) for one in heard)
+
+
+def test_starts_that_differ_by_chance_are_not_told(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    simulated = Simulated(slow_loader, starts=lambda changes: chance.uniform(2000, 9000))
+    tuning, _ = tuned(tmp_path, simulated, analysis_of(DL001=0.8), WORKERS)
+    assert trial(tuning, "workers").verdict == "helps"
+    assert "ahead after" not in text.render(tuning)
 
 
 @pytest.mark.parametrize("best", range(1, 9))
@@ -383,7 +417,7 @@ def test_reasons_stand_below_the_table_each_with_its_change(tmp_path: Path) -> N
         (html.render(tuning), "</table>", "<li><code>{}</code> {}"),
     ):
         table, _, below = rendered.replace("\xa0", " ").partition(words.HEADS[-1])[2].partition(ends)
-        told = [(one.change, words.said(one)) for one in tuning.trials if words.said(one)]
+        told = [(one.change, words.said(one, None)) for one in tuning.trials if words.said(one, None)]
         assert told
         for change, said in told:
             assert mark.format(change, said[:30]) in below

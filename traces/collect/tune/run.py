@@ -96,6 +96,8 @@ def _ran(scratch: Path, result: Path, status: int | None, asked: Asked, late: bo
         "step_ns": (sum(times) + told["behind_ns"]) / len(times) if times else 0.0,
         "lacked_ns": told["lacked_ns"] / len(times) if times and told["lacked_ns"] is not None else None,
         "setup_ns": told.get("setup_ns", 0),
+        "steps_before": told.get("steps_before", 0),
+        "epoch_steps": told.get("epoch_steps") or None,
         "losses": tuple(told.get("losses", ())),
         "applied": told.get("applied", {}),
         "refused": told.get("refused", {}),

@@ -67,6 +67,8 @@ class Ran:
         lacked_ns: For how long of that the thread had no core, as other programs had it; None where its own processes or threads
             may have, or the system does not tell.
         setup_ns: From the start of the process to the first timed step.
+        steps_before: Steps among them that are not timed.
+        epoch_steps: Steps of an epoch, by what the loader says; None where it says nothing.
         losses: Of each backward pass from the start; None for one that is no finite number.
         applied: Changes that took hold, by name.
         refused: Why a change did not, by name.
@@ -82,9 +84,16 @@ class Ran:
     step_ns: float = 0.0
     lacked_ns: float | None = None
     setup_ns: int = 0
+    steps_before: int = 0
+    epoch_steps: int | None = None
     losses: tuple[float | None, ...] = ()
     applied: Changes = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     calls: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     source: str = ""
     wall_s: float = 0.0
+
+    @property
+    def start_ns(self) -> float:
+        """What it takes to start: to the first timed step, less the steps before it at the pace of those that were timed."""
+        return self.setup_ns - self.steps_before * self.step_ns

@@ -92,7 +92,7 @@ class TrialWatcher(Watcher):
         wall = time.perf_counter_ns() - self.begun_ns if self.begun_ns else 0
         told = {
             "times_ns": self.timed, "wall_ns": wall, "behind_ns": behind, "lacked_ns": lacked_ns,
-            "setup_ns": self.setup_ns, "source": self.source,
+            "setup_ns": self.setup_ns, "source": self.source, "epoch_steps": self.epoch(),
             "steps_before": self.trial["warmup"], "losses": self.losses.values(), "why": why, "counts": self.counts, **self.notes,
         }  # fmt: skip
         write_status(self.trial["result"], told)
