@@ -80,7 +80,10 @@ class Recommended(Document, frozen=True, kw_only=True):
 
 
 class TogetherDocument(Document, frozen=True, kw_only=True):
-    """All recommended changes at once, against the script as it is; `setup_ns` and `pays_after_steps` as of a trial."""
+    """All recommended changes at once, against the script as it is; `setup_ns` and `pays_after_steps` as of a trial.
+
+    `step_ns` is what the measured share leaves of the step as it is.
+    """
 
     changes: tuple[str, ...]
     promised_ratio: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -135,12 +136,19 @@ def _told(place: str) -> Iterator[None]:
         # fsspec says this of whatever a server refuses; what it answered stands behind it.
         if _status(error) in _FORBIDDEN:
             raise _forbidden(shown) from error
+        if isinstance(error.__cause__, OSError) and _status(error) is None:
+            raise _unreachable(shown, error.__cause__) from error
         raise UnreadableTraceError("there is no such file", where=shown, fix="check the URL") from error
     except PermissionError as error:
         raise _forbidden(shown) from error
     # Each store raises errors of its own, whose texts may hold signed URLs.
     except _errors_of_stores() as error:
-        raise UnreadableTraceError("it cannot be fetched", where=shown, why=_kind(error)) from error
+        raise UnreadableTraceError(
+            "it cannot be fetched",
+            where=shown,
+            why=_kind(error),
+            fix="check the URL and who may read it, or fetch it by its own program and name the file",
+        ) from error
 
 
 # What the clients of stores raise that is none of Python's own errors, by the module that has its class.
@@ -166,6 +174,19 @@ _FORBIDDEN = (401, 403)
 def _forbidden(shown: str) -> UnreadableTraceError:
     return UnreadableTraceError(
         "access is forbidden", where=shown, why="the credentials of this machine do not allow it", fix="log in there"
+    )
+
+
+def _unreachable(shown: str, error: OSError) -> UnreadableTraceError:
+    """No server answered; the system says why in the innermost error."""
+    inner: BaseException = error
+    while isinstance(further := inner.__cause__ or inner.__context__, OSError):
+        inner = further
+    return UnreadableTraceError(
+        "the server cannot be reached",
+        where=shown,
+        why=os.strerror(number) if (number := getattr(inner, "errno", None) or 0) > 0 else str(inner),
+        fix="check the host's name, the network and the proxy",
     )
 
 

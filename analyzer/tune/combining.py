@@ -22,7 +22,6 @@ class Together:
     Args:
         changes: Values by name.
         gain: Against the script as it is; None where only one change helped.
-        step_ns: Their step.
         start_ns: What they make the start longer by; None where that is not told from nothing.
         pays_after: Steps after which a run with them is ahead; None where it is from the first one on.
         carries: What each brings beside the others; None where it is the only one.
@@ -31,7 +30,6 @@ class Together:
 
     changes: Changes
     gain: Gain | None
-    step_ns: float
     carries: dict[str, Gain | None]
     dropped: dict[str, str]
     start_ns: int | None = None
@@ -65,7 +63,6 @@ def combine(
     single = Together(
         dict(list(together.items())[:1]),
         alone,
-        float(first.step_ns or 0),
         {},
         dropped,
         first.setup_ns,
@@ -102,11 +99,10 @@ def _tried(trying: Trying, reference: Reference, together: Changes, single: Toge
             dropped[name] = "beside the others it brings nothing"
             del carries[name]
             whole = Reference(rest, list(without.runs))
-    step = whole.step_ns if whole.runs else single.step_ns
     if whole.changes != together:
         measured = trying.in_turns(whole.changes, reference, noise, name="together")
     start_ns, gain = measured.start_ns, measured.gain
-    return Together(whole.changes, gain, step, carries, dropped, start_ns, pays_after(start_ns, gain, measured.runs))
+    return Together(whole.changes, gain, carries, dropped, start_ns, pays_after(start_ns, gain, measured.runs))
 
 
 def _once_paid(best: TrialDocument, other: TrialDocument) -> str:

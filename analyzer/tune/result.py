@@ -59,7 +59,7 @@ def result(
         noise_ratio=noise_ratio(reference.times, LEAST_TURNS) if reference.runs else LEAST_NOISE,
         trials=trials,
         recommended=_recommended(together, found, reference, script),
-        together=_together(together, found, analysis),
+        together=_together(together, found, reference, analysis),
         by_hand=hand,
         seconds=seconds,
         complete=complete,
@@ -124,7 +124,9 @@ def _relative(file: str) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else path.name
 
 
-def _together(together: Together | None, found: Sequence[Candidate], analysis: Analysis) -> TogetherDocument | None:
+def _together(
+    together: Together | None, found: Sequence[Candidate], reference: Reference, analysis: Analysis
+) -> TogetherDocument | None:
     if together is None or together.gain is None:
         return None
     ids = [identity for one in found if one.change.name in together.changes for identity in one.findings]
@@ -136,7 +138,8 @@ def _together(together: Together | None, found: Sequence[Candidate], analysis: A
         measured_ratio=together.gain.ratio,
         low_ratio=together.gain.low,
         high_ratio=together.gain.high,
-        step_ns=round(together.step_ns),
+        # The runs of a change may fall into a busier minute than the others: its turns know, and what is said must agree with them.
+        step_ns=round(reference.step_ns * (1 - together.gain.ratio)),
         setup_ns=together.start_ns,
         pays_after_steps=together.pays_after,
     )

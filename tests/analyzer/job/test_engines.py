@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import http.server
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ from analyzer.job import explain_job
 from analyzer.job.engines.choose import engine_for
 from analyzer.job.engines.cluster import ClusterEngine
 from analyzer.job.engines.local import HereEngine, ProcessesEngine, jobs_for
-from analyzer.job.remote import listed, without_secrets
+from analyzer.job.remote import fetched, listed, without_secrets
 from analyzer.options import Options
 from analyzer.ranks.document import Job as MergedJob
 from jobs.simulated import MS, Job
@@ -203,6 +204,18 @@ def test_what_a_client_of_a_store_raises_is_told_and_a_mistake_of_ours_is_not_hi
         assert "hush" not in str(told.value)
     with pytest.raises(ZeroDivisionError):
         listing(ZeroDivisionError())
+
+
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [("127.0.0.1:9", "Connection refused"), ("user:hush@nowhere.invalid", "not known|resol|Temporary failure")],
+)
+def test_a_server_that_does_not_answer_is_not_taken_for_a_file_that_is_missing(host: str, why: str) -> None:
+    pytest.importorskip("aiohttp")
+    with pytest.raises(UnreadableTraceError, match="cannot be reached") as told, fetched(f"http://{host}/x.json"):
+        pass
+    assert re.search(why, str(told.value.why))
+    assert "hush" not in f"{told.value.where} {told.value.why}"
 
 
 def test_a_store_whose_package_is_not_installed_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
