@@ -83,8 +83,16 @@ class Watcher(LaterPhases):
         if self.phase == "skip" and self.turns.let_lead(optimizer):
             self.begin_loop("optimizer")
             ends = True
-        # A recording under way is of one loop.
-        if ends or (self.phase != "profile" and self.turns.let_succeed(optimizer)):
+        followed = self.turns.at_once
+        follows = not ends and self.turns.let_succeed(optimizer)
+        # A recording under way is of one loop; of its successor's steps those that told it are in no step of the recording.
+        if (
+            self.phase == "profile"
+            and threading.get_ident() == self.thread
+            and ((follows and not followed) or self.turns.is_over)
+        ):
+            self.loop_over()
+        elif ends or follows:
             self.boundary("optimizer")
 
     def before_batch(self, iterator: Any) -> None:
@@ -159,11 +167,7 @@ class Watcher(LaterPhases):
         try:
             self.take(duration)
         except FAILURES as error:
-            self.problem = f"{type(error).__name__}: {error}"[:500]
-            self.phase, self.profiler = "done", None
-            self.modules.stop()
-            self.collections.stop()
-            self.tell()
+            self.failed(error)
         self.sampler.paused = self.profiler is not None
         self.course.worked(now)
         self.last = self.course.last_ns

@@ -9,7 +9,12 @@ pytest.importorskip("torch")
 
 from traces.collect.trace_advisor_hook.watcher import Watcher
 
-OPTIMIZERS = {name: SimpleNamespace(name=name) for name in "ABC"}
+
+class _Optimizer:
+    """What only its identity is asked of."""
+
+
+OPTIMIZERS = {name: _Optimizer() for name in "ABC"}
 SETTINGS = {"wait": 10, "warmup": 3, "least": 6, "most": 24, "long_ns": 10**12, "stacks": False, "shapes": False}
 
 
@@ -22,6 +27,9 @@ class _Watcher(Watcher):
 
     def start_profiler(self, warmup: int | None, stacks: bool, shapes: bool) -> None:
         self.profiler = MagicMock()
+
+    def stop_profiler(self) -> None:
+        self.profiler = None
 
     def steady(self) -> bool:
         return True
@@ -78,9 +86,32 @@ def test_a_loop_of_one_optimizer_after_another_of_few_steps_is_the_one_recorded(
     assert (watcher.phase, watcher.course.steps) == ("profile", 40 - 9)
 
 
-def test_a_recording_under_way_keeps_its_optimizer() -> None:
-    watcher = _Watcher().run("A" * 12 + "B" * 40)
+def test_a_recording_under_way_keeps_its_optimizer_while_another_has_a_run_of_its_own() -> None:
+    watcher = _Watcher().run("A" * 12)
+    for _ in range(40):
+        watcher.after_optimizer(OPTIMIZERS["B"])
     assert (watcher.phase, watcher.turns.lead, watcher.course.steps) == ("profile", OPTIMIZERS["A"], 11)
+
+
+@pytest.mark.parametrize(("recorded", "phase"), [(6, "settle"), (5, "skip")])
+def test_a_recording_does_not_outlive_its_loop(recorded: int, phase: str) -> None:
+    """The next fold's steps are none of it: it was left open to the end of the script, and grew by megabytes a second."""
+    watcher = _Watcher().run("A" * (10 + 3 + recorded) + "B" * 9)
+    assert (watcher.phase, watcher.turns.lead) == (phase, OPTIMIZERS["B"])
+    elsewhere = _Watcher().run("A" * (10 + 3 + recorded))
+    for _ in range(257):
+        elsewhere.after_optimizer(OPTIMIZERS["B"])
+    assert elsewhere.phase == phase
+
+
+def test_folds_of_few_steps_are_one_loop_once_one_has_followed_another() -> None:
+    watcher, folds = _Watcher(), [_Optimizer() for _ in range(6)]
+    for fold in folds:
+        for _ in range(12):
+            watcher.after_optimizer(fold)
+    # Of the second fold those that told that it follows are lost; from the third on each step counts.
+    assert len(watcher.ends) == 12 + 3 + 4 * 12
+    assert (len(watcher.profiled), watcher.turns.lead) == (24, folds[-1])
 
 
 @pytest.mark.parametrize(("elsewhere", "steps"), [(False, 11 + 32), (True, 11)])

@@ -6,7 +6,7 @@ import os
 import time
 from typing import Any
 
-from ..common import StopScript
+from ..common import FAILURES, StopScript
 from ..sampling.line_phase import LinePass
 from ..status import read_word
 from .phases import Phases
@@ -27,6 +27,28 @@ class LaterPhases(Phases):
 
     def after_recording(self) -> None:
         """The steps are in the file: the parent may look."""
+        self.tell()
+
+    def loop_over(self) -> None:
+        """The loop that is recorded is over: its steps are kept where they are enough, or the loop that follows is recorded.
+
+        Left open, the recording would grow to the end of the script.
+        """
+        try:
+            if len(self.profiled) >= self.settings["least"]:
+                self.end_recording()
+            else:
+                self.abandon()
+                self.reset()
+        except FAILURES as error:
+            self.failed(error)
+
+    def failed(self, error: BaseException) -> None:
+        """Nothing more is recorded; the script goes on."""
+        self.problem = f"{type(error).__name__}: {error}"[:500]
+        self.phase, self.profiler = "done", None
+        self.modules.stop()
+        self.collections.stop()
         self.tell()
 
     def after_timing(self) -> None:

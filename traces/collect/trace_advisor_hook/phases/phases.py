@@ -53,15 +53,12 @@ class Phases:
     def reset(self) -> None:
         """Forget the steps seen, and record again from the next on."""
         self.phase = "skip"
-        self.number = 0
-        self.most = 0
+        self.number = self.most = self.behind = 0
         self.profiler: Any = None
         self.recent: list[int] = []
         self.profiled: list[int] = []
         self.timed: list[int] = []
-        self.behind = 0
-        self.exported = ""
-        self.complete = False
+        self.exported, self.complete = "", False
         self.before: dict[str, Any] = {}
         self.core_wait = CoreWait()
         self.core_wait_ratio: float | None = None
@@ -220,14 +217,18 @@ class Phases:
         self.details = self.describe() | {"gc_recorded": self.collections.able} | marked
         self.details["python_loop"] = described(self.python_rounds + time_loop())
 
+    def end_recording(self) -> None:
+        """Enough is recorded; `step` would begin the mark of one more step."""
+        self.stop_profiler()
+        self.phase, self.number = "settle", 0
+        self.after_recording()
+
     def in_profile(self, duration: int) -> None:
         """The profiler is on: warming up, then recording."""
         if self.number > self.settings["warmup"]:
             self.profiled.append(duration)
         if self.profiled and self.full():
-            self.stop_profiler()  # not `step`: that would begin the mark of one more step
-            self.phase, self.number = "settle", 0
-            self.after_recording()
+            self.end_recording()
             return
         self.profiler.step()
         if self.number == self.settings["warmup"]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import weakref
+from contextlib import suppress
 from types import CodeType, FrameType
 from typing import Any
 
@@ -11,6 +13,8 @@ from ..software.own_code import is_own
 # A critic takes up to five steps to one of the generator (WGAN), a value network two to one of the policy (TD3). An optimizer that
 # comes less often than that is a rare guest of a loop whose steps are alike without it.
 MOST_IN_A_ROW = 8
+# Of optimizers that take turns in long runs, as of a policy and its value network, none has so many steps to itself.
+OVER = 256
 
 
 class OptimizerTurns:
@@ -29,9 +33,15 @@ class OptimizerTurns:
         self.place: tuple[CodeType, int] | None = None
         self.next: Any = None
         self.next_in_a_row = 0
+        self.seen: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        self.is_new = self.at_once = False
 
     def ends_step(self, optimizer: Any) -> bool:
         """Whether the step that this optimizer has just taken ends one of the loop."""
+        self.is_new = self.seen.get(id(optimizer)) is not optimizer
+        if self.is_new:
+            with suppress(TypeError):  # one that cannot be referred to weakly
+                self.seen[id(optimizer)] = optimizer
         if self.lead is None:
             self.lead, self.place = optimizer, _own_place(sys._getframe(1))
         if optimizer is not self.lead:
@@ -54,17 +64,29 @@ class OptimizerTurns:
     def let_succeed(self, optimizer: Any) -> bool:
         """Hand over to an optimizer that steps at the same line instead of the leading one; whether that was done.
 
-        So does that of the next fold of a cross validation, or of the next trial of a search: the loop goes on.
+        So does that of the next fold of a cross validation, or of the next trial of a search: the loop goes on. Where one has
+        followed another, the next that is new follows at once (`at_once`), however few steps each of them takes.
         """
         if optimizer is self.lead:
             return False
         self.next_in_a_row = self.next_in_a_row + 1 if optimizer is self.next else 1
         self.next = optimizer
-        if self.next_in_a_row <= MOST_IN_A_ROW or self.place is None or self.place != _own_place(sys._getframe(1)):
+        known = self.at_once and self.is_new
+        if (
+            (self.next_in_a_row <= MOST_IN_A_ROW and not known)
+            or self.place is None
+            or self.place != _own_place(sys._getframe(1))
+        ):
             return False
         self.lead, self.next, self.turn = optimizer, None, None
+        self.at_once = True
         self.in_a_row = self.others_in_a_row = self.next_in_a_row = 0
         return True
+
+    @property
+    def is_over(self) -> bool:
+        """Whether others have stepped for so long that the leading one will not come again."""
+        return self.others_in_a_row > OVER
 
 
 def _own_place(innermost: FrameType | None) -> tuple[CodeType, int] | None:
