@@ -17,12 +17,14 @@ from analyzer.facts.health.steps.few import ENOUGH_STEPS
 from analyzer.facts.health.symptom import Gravity, Symptom
 from analyzer.finding import Saving, Severity
 from analyzer.spans.intervals import IntervalSet
-from analyzer.units import count
+from analyzer.units import count, share
 
 # A cause that owns less of the used steps than this binds no run (`analyzer.verdict`), whatever is wrong with it.
 _BINDS_RATIO = 0.2
 # A saving rests on causes that own this part of it: as much as two savings share that are said to overlap.
 _RESTS_ON_RATIO = 0.1
+# From here on the larger part of the steps is not the program's, and what a finding would bring elsewhere is a guess.
+_MOSTLY_TAKEN_RATIO = 0.5
 
 
 class TrustGrade(msgspec.Struct, frozen=True, dict=True):
@@ -57,18 +59,36 @@ class TrustGrade(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def severity_cap(self) -> Severity:
-        """The highest severity any finding may have: low where steps are guessed (PG001), medium with too few (PG003)."""
+        """The highest severity any finding may have.
+
+        Low where steps are guessed (PG001), medium with too few (PG003), and where something else took most of them.
+        """
         if not (self.marked or self.recurring):
             return Severity.LOW
-        return Severity.HIGH if self.used_steps >= ENOUGH_STEPS else Severity.MEDIUM
+        return Severity.HIGH if self.used_steps >= ENOUGH_STEPS and not self.mostly_taken else Severity.MEDIUM
 
     @property
     def cap_reason(self) -> str:
         """Why severities are capped; empty where they are not."""
         if not (self.marked or self.recurring):
             return "trust is caution, as nothing sure tells steps apart (PG001)"
-        few = self.used_steps < ENOUGH_STEPS
-        return f"trust is caution, as only {count(self.used_steps, 'step is', 'steps are')} used (PG003)" if few else ""
+        if self.used_steps < ENOUGH_STEPS:
+            return f"trust is caution, as only {count(self.used_steps, 'step is', 'steps are')} used (PG003)"
+        return (
+            f"trust is caution, as the thread lacked a core for {share(self.taken_ratio)} of the steps"
+            if self.mostly_taken
+            else ""
+        )
+
+    @property
+    def taken_ratio(self) -> float:
+        """Share of the steps in which something else kept the program from running, 0..1."""
+        return max((one.taken_ratio or 0.0 for one in self.symptoms), default=0.0)
+
+    @property
+    def mostly_taken(self) -> bool:
+        """Whether that is most of them."""
+        return self.taken_ratio >= _MOSTLY_TAKEN_RATIO
 
     @property
     def doubts(self) -> int:
@@ -76,9 +96,14 @@ class TrustGrade(msgspec.Struct, frozen=True, dict=True):
         return int(self.used_steps < ENOUGH_STEPS) + int(self.verdict != "ok")
 
     def doubts_about(self, facts: Facts, saving: Saving) -> int:
-        """As `doubts`, of the symptoms that matter for one finding; steps that were told without marks are one more."""
+        """As `doubts`, of the symptoms that matter for one finding; one more for steps told without marks, and for most taken."""
         matter = any(_matters(facts, symptom, saving) for symptom in self.symptoms)
-        return int(self.used_steps < ENOUGH_STEPS) + int(matter) + int(not self.marked and self.recurring)
+        return (
+            int(self.used_steps < ENOUGH_STEPS)
+            + int(matter)
+            + int(not self.marked and self.recurring)
+            + int(self.mostly_taken)
+        )
 
     def at_hand(self, facts: Facts, savings: Iterable[Saving]) -> tuple[Symptom, ...]:
         """The symptoms that make doubtful what binds the run, or a finding worth a card.

@@ -67,8 +67,8 @@ def _without_core(case: Case) -> Verdict | None:
         return None
     where = "outside any op" if case.found.bound_by == "python" else "inside ops"
     text = (
-        f"Unclear: for {share(case.found.ratio)} of the step the program is {where}, but for "
-        f"{share(case.facts.steps.ratio(case.facts.time.without_core_ns))} of it the thread had no core; record on a quiet machine."
+        f"Unclear: for {share(case.found.ratio)} of the step the program is {where}, but the thread "
+        f"{case.facts.time.core_words} of it; record on a quiet machine."
     )
     return case.says("unknown", text)
 

@@ -124,10 +124,7 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
         yield clear(f"{said}, below {share(limits['min_ratio'])}: most of it computes")
         return
     if ratio - facts.steps.ratio(facts.time.without_core_ns) < limits["min_ratio"]:
-        yield cannot_tell(
-            f"{said}, but the thread had no core for {share(facts.steps.ratio(facts.time.without_core_ns))} of it; record on a "
-            "quiet machine"
-        )
+        yield cannot_tell(f"{said}, but the thread {facts.time.core_words} of it; record on a quiet machine")
         return
     way = facts.host.way_to_ops(paid.ways)
     if way is not None and way.program_ratio > MOST:

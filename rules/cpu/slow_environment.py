@@ -144,9 +144,8 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
         and facts.time.without_core_ns
         and any(_of_threads(facts, name, value) for name, value in sorted(environment.items()) if name in _THREADS)
     ):
-        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
         yield cannot_tell(
-            f"matrix work runs on fewer threads than cores, and had no core for {lacked} of the step: more threads may find none "
+            f"matrix work runs on fewer threads than cores, and {facts.time.core_words} of the step: more threads may find none "
             "either; record on a quiet machine"
         )
         return

@@ -102,9 +102,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     if facts.steps.ratio(matrix.total_ns - facts.time.without_core_ns) < limits["min_matrix_ratio"]:
-        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
         yield cannot_tell(
-            f"matrix work is {share(ratio)} of the step, on one thread, which had no core for {lacked} of it: another thread may "
+            f"matrix work is {share(ratio)} of the step, on one thread, which {facts.time.core_words} of it: another thread may "
             "find none either; record on a quiet machine"
         )
         return

@@ -154,8 +154,8 @@ def _crowded_out(facts: Facts, limits: Limits, late: IntervalSet) -> Outcome | N
     wait, without, owned = facts.input.wait, facts.time.without_core_ns, share(facts.steps.ratio(late.total_ns))
     if not wait.multi_process and without and facts.steps.ratio(late.total_ns - without) < limits["min_ratio"]:
         return cannot_tell(
-            f"late batches own {owned} of the step, but the thread that makes them had no core for "
-            f"{share(facts.steps.ratio(without))} of it; record on a quiet machine"
+            f"late batches own {owned} of the step, but the thread that makes them {facts.time.core_words} "
+            "of it; record on a quiet machine"
         )
     crowded = facts.recording.collected.workers_crowded_ratio
     if wait.multi_process and crowded is not None:

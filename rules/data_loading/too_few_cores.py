@@ -193,9 +193,8 @@ def _crowded_out(facts: Facts, batch: _Batch) -> Outcome | None:
     """That other programs had the cores; None where they were the program's own."""
     wait, without_core_ns = facts.input.wait, facts.time.without_core_ns
     if wait.single_process and (batch.core_ns - facts.steps.per_step(without_core_ns)) / batch.room <= batch.rest_ns:
-        lacked = share(facts.steps.ratio(without_core_ns))
         return cannot_tell(
-            f"a batch took {duration(batch.core_ns)}, but the thread had no core for {lacked} of the steps; "
+            f"a batch took {duration(batch.core_ns)}, but the thread {facts.time.core_words} of the steps; "
             "record on a quiet machine"
         )
     crowded = facts.recording.collected.workers_crowded_ratio

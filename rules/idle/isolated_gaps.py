@@ -189,9 +189,8 @@ def _without_core(facts: Facts, limits: Limits, seen: _Seen) -> Outcome | None:
     without = facts.time.without_core_ns
     if facts.steps.ratio(seen.time.total_ns - without) >= limits["min_ratio"]:
         return None
-    lacked = share(facts.steps.ratio(without))
     return cannot_tell(
-        f"the thread had no core for {lacked} of the steps, enough to explain the pauses; record on a quiet machine"
+        f"the thread {facts.time.core_words} of the steps, enough to explain the pauses; record on a quiet machine"
     )
 
 

@@ -118,7 +118,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     lacked = _without_core(facts)
     if far and lacked and not any(one.whole_ratio < limits["max_peak_ratio"] * (1 - lacked) for one in far):
         yield cannot_tell(
-            f"for {share(lacked)} of the steps the thread had no core, enough to explain what products take longer"
+            f"the thread {facts.time.core_words} of the steps, enough to explain what products take longer"
         )
         return
     far = [one for one in far if one.whole_ratio < limits["max_peak_ratio"] * (1 - lacked)]

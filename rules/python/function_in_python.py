@@ -113,10 +113,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     if facts.steps.ratio(time.total_ns - facts.time.without_core_ns) < limits["min_ratio"]:
-        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
         yield cannot_tell(
-            f"`{name}` takes {share(ratio)} of the step outside the ops that it calls, but the thread had no core for {lacked} of "
-            "it; record on a quiet machine"
+            f"`{name}` takes {share(ratio)} of the step outside the ops that it calls, but the thread {facts.time.core_words} "
+            "of it; record on a quiet machine"
         )
         return
     main = facts.host.main_thread

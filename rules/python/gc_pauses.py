@@ -141,9 +141,8 @@ def _undecided(facts: Facts, limits: Limits, silent: IntervalSet) -> Outcome | N
     if facts.health.thinned is not None and facts.health.thinned.mostly:
         return cannot_tell(f"{facts.health.thinned.words}: silence means nothing (PG005)")
     if silent.total_ns <= facts.time.without_core_ns:
-        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
         return cannot_tell(
-            f"the thread had no core for {lacked} of the steps, which is silence as well; record on a quiet machine"
+            f"the thread {facts.time.core_words} of the steps, which is silence as well; record on a quiet machine"
         )
     stalled = facts.time.stalled_ops
     if stalled.as_often(silent, facts.time.waterfall.owned("python").total_ns):

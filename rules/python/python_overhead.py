@@ -187,9 +187,8 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
         yield cannot_tell(f"host code outside any op owns {share(ratio)} of the step, {doubt}")
         return
     if facts.steps.ratio(time.total_ns - facts.time.without_core_ns) < limits["min_ratio"]:
-        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
         yield cannot_tell(
-            f"host code outside any op owns {share(ratio)} of the step, but the thread had no core for {lacked} of it"
+            f"host code outside any op owns {share(ratio)} of the step, but the thread {facts.time.core_words} of it"
             f"{between(facts, time)}; record on a quiet machine, with stacks to see which line it is"
         )
         return

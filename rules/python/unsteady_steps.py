@@ -76,7 +76,7 @@ from analyzer.finding import (
     clear,
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import count, duration, share
+from analyzer.units import count, duration
 from rules.idle.pausing import fixes
 
 META = RuleMeta(
@@ -123,9 +123,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear("steps differ by how long they wait for the loader, as most of them do: see DL001 and its children")
         return
     if steps.excess_ns <= facts.time.without_core_ns:
-        lacked = share(facts.steps.ratio(facts.time.without_core_ns))
         yield cannot_tell(
-            f"the thread had no core for {lacked} of the steps, enough to explain it; record on a quiet machine"
+            f"the thread {facts.time.core_words} of the steps, enough to explain it; record on a quiet machine"
         )
         return
     stalls = facts.time.stalls

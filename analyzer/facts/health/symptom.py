@@ -29,6 +29,7 @@ class Symptom(msgspec.Struct, frozen=True):
         ratio: Share of the window concerned, where that is a time; else None.
         passes: Whether other steps of the same run may well be without it.
         touches: Causes of the waterfall whose time it makes doubtful; None for all figures.
+        taken_ratio: Share of the steps in which something else kept the program from running, whatever it was at; else None.
         time: The time that it adds to the steps, where that is all that is wrong with them; else None.
     """
 
@@ -41,3 +42,4 @@ class Symptom(msgspec.Struct, frozen=True):
     passes: bool = False
     touches: tuple[str, ...] | None = None
     time: IntervalSet | None = None
+    taken_ratio: float | None = None

@@ -25,6 +25,7 @@ from analyzer.facts.time.device_waits import DeviceWaits, device_waits
 from analyzer.facts.time.dispatching import dispatch_ratio, ways_between
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
 from analyzer.facts.time.kernel_reach import kernel_reach_ratio
+from analyzer.facts.time.lacked_core import LackedCore, lacked_core
 from analyzer.facts.time.launch_bound import UsualLaunch, launch_bound, starved_gaps, usual_launch
 from analyzer.facts.time.launched_in import LaunchedIn, launched_in
 from analyzer.facts.time.pauses import Pauses, known_activity, pauses
@@ -34,7 +35,11 @@ from analyzer.facts.time.unsteady import Unsteady, unsteady
 from analyzer.facts.time.waterfall import Waterfall, device_waterfall, host_waterfall, unexplained
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.units import share
 from traces.fixed_frame import FixedFrame
+
+# What a thread without a core is late at by itself; in all else it waits.
+_AT_WORK = ("compute", "optimizer", "python")
 
 
 class TimeFacts(Section):
@@ -207,10 +212,27 @@ class TimeFacts(Section):
         """The gaps that end with a kernel just launched, its lead below a limit; none without one clock."""
         return EMPTY if self.clocks_apart else starved_gaps(self.launched, self.idle, limit_ns, self.skew_ns)
 
+    @fact
+    def lacked_core(self) -> LackedCore | None:
+        """That ops show a lack of a core, of a trace without a device where nobody asked the system; None where they do not."""
+        asked = self._recording.collected.core_wait_ratio is not None
+        return None if asked or self._device.main is not None else lacked_core(self._steps, self._host)
+
     @property
     def without_core_ns(self) -> int:
-        """For how long of the used steps the training thread could run and had no core; 0 where nobody asked the system.
+        """For how long of the used steps the training thread could run and had no core.
 
+        Where nobody asked the system, as far as ops show it: of the time in which the thread was at work. 0 where nothing does.
         What is no more than this on the host's clock may be the work of other programs.
         """
-        return int((self._recording.collected.core_wait_ratio or 0.0) * self._steps.total_ns)
+        asked = self._recording.collected.core_wait_ratio
+        if asked is not None:
+            return int(asked * self._steps.total_ns)
+        at_work = self.waterfall.owned(*_AT_WORK).total_ns if self.lacked_core else 0
+        return int(self.lacked_core.ratio * at_work) if self.lacked_core else 0
+
+    @property
+    def core_words(self) -> str:
+        """`without_core_ns` as a share of the steps, behind "the thread": measured, or as far as ops show it."""
+        lacked = f"no core for {share(self._steps.ratio(self.without_core_ns))}"
+        return f"seems to have had {lacked}" if self.lacked_core else f"had {lacked}"

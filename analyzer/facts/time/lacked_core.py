@@ -1,0 +1,88 @@
+"""For how much of its time a thread had no core, as its short ops show it where nobody asked the system.
+
+An op that usually takes a tenth of a millisecond has no work for two: where it once takes that long, its thread was not running.
+Ops stand still as often as all else that the thread does, so the share of their time in which they do is the thread's. Of 280
+recordings without a device the system had said it too: of 89 whose thread had no core for half of the time and more 81 show it,
+mostly within a tenth of that, and of 57 with a core at all times none does.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from analyzer.facts.host.section import HostFacts
+from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.stalled_ops import at_their_place
+from analyzer.spans.arrays import FloatArray, Int64Array
+from analyzer.spans.labels import codes_of
+from analyzer.spans.nesting import own_ns
+
+# Linux leaves a core to another program for about 3 ms at a time; an op that usually takes a tenth of that at most does not grow to
+# it by larger inputs.
+_SLICE_NS = 2_000_000
+_SHORT_NS = _SLICE_NS // 10
+# Of two steps nobody knows in which of them an op took longer than it should.
+_FEWEST_STEPS = 3
+# Shorter ops tell nothing of how long a step's work is.
+_TELLS_NS = 20_000
+# From this share on the recorder says it too.
+_LEAST_RATIO = 0.1
+
+
+class LackedCore(msgspec.Struct, frozen=True):
+    """That short ops stood still again and again.
+
+    Args:
+        ratio: The share of their time in which they did, 0..1.
+        ops: How many of them did.
+        steps: In how many of the steps.
+    """
+
+    ratio: float
+    ops: int
+    steps: int
+
+
+def lacked_core(steps: Steps, host: HostFacts) -> LackedCore | None:
+    """Measures it; None where it is too little, or may be the program's own doing.
+
+    What only one op does, or what happens in one step only, is: a read of a file, memory that the first step takes.
+
+    Args:
+        steps: The steps.
+        host: What the host's threads do.
+    """
+    if steps.count < _FEWEST_STEPS:
+        return None
+    tree = host.tree
+    frame = tree.frame
+    start = frame["start_ns"].to_numpy()
+    # Inside a function of the user's, whose name is its class, Python runs.
+    mine = tree.matching("aten::|mkldnn") & tree.of_source("ops") & (frame["thread"].to_numpy() == host.main_thread)
+    rows = np.flatnonzero(mine & steps.host_window.contains(start))
+    took = own_ns(tree.dur_ns, tree.parent)[rows]
+    usual = at_their_place(steps, frame, rows, took)
+    step, name = steps.of_host(start[rows]), codes_of(frame["name"])[rows]
+    expected = usual.median_ns * _more_work(step, took, np.where(usual.often, usual.median_ns, 0), steps.count)
+    short = usual.often & (usual.median_ns < _SHORT_NS)
+    more = np.where(short & (took - expected >= _SLICE_NS), took - expected, 0.0)
+    total, watched = float(more.sum()), int(took[short].sum())
+    if not total:
+        return None
+    # Without the step and without the op that have most of it.
+    left = total - max(float(np.bincount(step, more).max()), float(np.bincount(name, more).max()))
+    ratio = total / watched
+    if ratio < _LEAST_RATIO or left < _LEAST_RATIO * watched / 2:
+        return None
+    return LackedCore(ratio, int((more > 0).sum()), len(np.unique(step[more > 0])))
+
+
+def _more_work(step: Int64Array, took: Int64Array, usual: Int64Array, count: int) -> FloatArray:
+    """How many times as long as usual most ops of each op's step take, 1 at least, shape (ops,): that is more work."""
+    tells = usual >= _TELLS_NS
+    times = pd.Series(took[tells] / usual[tells]).groupby(step[tells]).median()
+    by_step = np.ones(count)
+    by_step[times.index.to_numpy()] = np.maximum(times.to_numpy(), 1.0)
+    return by_step[step]
