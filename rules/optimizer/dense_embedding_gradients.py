@@ -14,7 +14,11 @@ numbers, of which a batch of 5,000 indices changes half a percent.
 by the number of indices (each may name another row). Beside that zeroing the ops that read a tensor of this shape in the
 optimizer's step, and where gradients are added up, clipped or scaled; in lists of tensors by the table's part of their numbers.
 Of several tables of one shape the rows of all count, as many as an update moves; lookups of one table add up. On a device their
-kernels' time, without one their own. Needs shapes. Unit: nanoseconds, shown as a share of the step.
+kernels' time, without one their own. Unit: nanoseconds, shown as a share of the step.
+
+Without shapes, and without a device, time tells: a lookup writes the rows of the batch, and filling the gradient writes all of
+them, so that a fill of ten times the lookups' time is of a table of which few rows are looked up. The saving then holds the
+gradients alone; the passes over the tables come on top.
 
 ## Example
 Slow:
@@ -42,9 +46,9 @@ of SparseAdam 172 in place of Adam's 760; with a tenth of the rows it takes abou
 
 ## When it is wrong
 Each index is taken for another row. Tables that are multiplied as well (tied to the head of a language model) have a dense
-gradient anyway: the rule leaves them alone, and so it does with momentum in SGD, whose sparse buffers would grow, and with
-optimizers that refuse sparse gradients. NCCL reduces no sparse gradients, gloo does; FSDP shards none. `mode="max"` of
-`EmbeddingBag` has none.
+gradient anyway: the rule leaves them alone (without shapes where the backward pass adds up something as large), and so it does
+with momentum in SGD, whose sparse buffers would grow, and with optimizers that refuse sparse gradients. NCCL reduces no sparse
+gradients, gloo does; FSDP shards none. `mode="max"` of `EmbeddingBag` has none.
 
 ## Thresholds
 - `min_ratio`: share of the used steps that goes into whole tables from which the rule fires.
@@ -63,7 +67,6 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.facts.model.dense_tables import DenseTable
 from analyzer.finding import (
-    Advice,
     Bar,
     Bars,
     Confidence,
@@ -75,6 +78,8 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
+from rules.optimizer.sparse_gradients import MOVED_OTHERWISE, refuses, sparse_caveats, sparse_fix
+from rules.optimizer.tables_by_time import by_time
 from rules.optimizer.whole_tables import WholeTables, saving_of, whole_tables
 from traces.trace import Capability
 
@@ -96,8 +101,6 @@ META = RuleMeta(
     ),
 )
 
-_SAME_RESULT = ("SGD", "Adagrad")
-_MOVES_ALL = ("Adam", "AdamW")
 # SGD adds the gradient to the weights in one pass; momentum and weight decay take more.
 _PLAIN_SGD = 1.0
 
@@ -112,7 +115,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield cannot_tell("needs the device's work (ProfilerActivity.CUDA): how long the table takes is not known")
         return
     if not found.found:
-        yield cannot_tell("needs record_shapes=True: how many rows the tables have is not known")
+        yield by_time(facts, limits)
         return
     tables = [table for table in found.found if table.touched_ratio <= limits["max_rows_ratio"]]
     if not tables:
@@ -151,25 +154,10 @@ def _refused(facts: Facts, tables: list[DenseTable]) -> Outcome:
 
 def _kept(facts: Facts, tables: list[DenseTable]) -> Outcome | None:
     """Why sparse gradients would not go with the rest of the program; None where they do."""
-    work, sent = facts.model.optimizing, facts.communication.collectives
-    if not len(work.spans):
-        return not_applicable(
-            "no Optimizer.step span in the used steps: which optimizer passes over the tables is not known"
-        )
-    if sent.sharded:
-        return clear("parameters are sharded, and sharded ones have no sparse gradients")
-    if sent.running and facts.device.main is not None:
-        return clear("ranks reduce their gradients, and NCCL reduces no sparse ones (gloo does)")
-    if work.class_name not in (*_SAME_RESULT, *_MOVES_ALL):
-        return clear(
-            f"{work.class_name} takes no sparse gradients: SGD, Adagrad and SparseAdam do, which is another training"
-        )
-    if work.class_name == "SGD" and _moved_otherwise(facts, tables):
-        return clear(
-            "SGD passes over the table more than once: with weight decay it refuses sparse gradients, with momentum its sparse "
-            "buffers grow to all rows that were ever looked up"
-        )
-    return None
+    refused = refuses(facts)
+    if refused is None and facts.model.optimizing.class_name == "SGD" and _moved_otherwise(facts, tables):
+        return clear(MOVED_OTHERWISE)
+    return refused
 
 
 def _moved_otherwise(facts: Facts, tables: list[DenseTable]) -> bool:
@@ -202,7 +190,7 @@ def _finding(facts: Facts, tables: list[DenseTable], cost: WholeTables) -> Findi
             f"with zeros takes {duration(each(cost.zeroing_ns))}{passes}{more}."
         ),
         saving=saving_of(facts, cost),
-        fix=_fix(facts),
+        fix=sparse_fix(facts),
         verify="Record again with shapes: no `aten::embedding_dense_backward`, and no op of the optimizer over the table's shape.",
         steps_seen=facts.steps.count_with(cost.spans),
         confidence=Confidence.HIGH if work.class_name == "SGD" and cost.passes_ns else Confidence.MEDIUM,
@@ -217,50 +205,8 @@ def _finding(facts: Facts, tables: list[DenseTable], cost: WholeTables) -> Findi
                 ),
             ),
         ),
-        caveats=_caveats(work.class_name),
+        caveats=sparse_caveats(work.class_name),
     )
-
-
-def _caveats(name: str) -> tuple[str, ...]:
-    rows = "Each index is taken for another row: where many name the same, an update changes fewer."
-    if name in _MOVES_ALL:
-        return (
-            f"{name} moves rows that are not in the batch too, by their moments"
-            + (" and its weight decay" if name == "AdamW" else "")
-            + "; SparseAdam does not: compare the validation score.",
-            rows,
-        )
-    return (rows,)
-
-
-def _fix(facts: Facts) -> tuple[Advice, ...]:
-    name = facts.model.optimizing.class_name
-    among = " DistributedDataParallel reduces sparse gradients with gloo, not with NCCL." if _ranks(facts) else ""
-    module = "-self.table = nn.Embedding(rows, width)\n+self.table = nn.Embedding(rows, width, sparse=True)"
-    if name in _SAME_RESULT:
-        without = "without momentum and weight decay" if name == "SGD" else "without weight decay"
-        return (
-            Advice(
-                "diff",
-                module,
-                f"`EmbeddingBag` too, but for `mode='max'`. {name} takes sparse gradients {without}, and not with `fused=True`; "
-                f"the result is the same.{among}",
-            ),
-        )
-    return (
-        Advice(
-            "diff",
-            f"{module}\n-optimizer = torch.optim.{name}(model.parameters(), lr=lr)\n"
-            "+rest = [each for each in model.parameters() if each is not model.table.weight]\n"
-            f"+optimizer = torch.optim.{name}(rest, lr=lr)\n"
-            "+of_table = torch.optim.SparseAdam([model.table.weight], lr=lr)    # step and zero_grad beside the other",
-            f"`EmbeddingBag` too, but for `mode='max'`. {name} itself refuses sparse gradients.{among}",
-        ),
-    )
-
-
-def _ranks(facts: Facts) -> bool:
-    return bool(facts.communication.collectives.running) or facts.communication.collectives.data_parallel
 
 
 RULE = Rule(META, check, __doc__)

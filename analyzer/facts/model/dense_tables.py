@@ -2,7 +2,7 @@
 
 The gradient of a lookup is a table of zeros into which the rows of the batch are added, unless the module was made with
 `sparse=True`. Whatever reads the gradient, the optimizer before all, then reads all rows. Shapes tell tables apart; without them
-nothing is known.
+`analyzer.facts.model.timed_tables` tells by time what filling takes beside looking up.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from analyzer.spans.open_spans import NONE
 from traces.patterns import Pattern
 from traces.reader.names.vocabulary import is_backward_node
 
-_DENSE = ("aten::embedding_dense_backward", "aten::_embedding_bag_dense_backward")
+# Ops that make a dense gradient.
+DENSE = ("aten::embedding_dense_backward", "aten::_embedding_bag_dense_backward")
 _LOOKUP = Pattern(r"aten::_?embedding|Embedding(?:Bag)?Backward\d*$")
 _PRODUCT = Pattern(r"aten::(?:linear|matmul|mm|addmm|bmm|baddbmm|t|mv|einsum)$")
 _ZEROED = ("aten::zero_", "aten::_foreach_zero_")
@@ -105,7 +106,7 @@ def dense_tables(host: HostFacts, steps: Steps, optimizing: Optimizing) -> Dense
     """
     tree = host.ops
     inside = steps.host_window.contains(tree.ops["start_ns"].to_numpy())
-    made = is_any(tree.ops["name"], *_DENSE)
+    made = is_any(tree.ops["name"], *DENSE)
     made = tree.outermost(made) & inside
     if not made.any():
         return DenseTables(0, (), lists_hidden=False)

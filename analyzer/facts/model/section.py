@@ -17,6 +17,7 @@ from analyzer.facts.model.modules import Modules, modules
 from analyzer.facts.model.optimizing import Optimizing, optimizing
 from analyzer.facts.model.outside_passes import beside_passes, outside_passes
 from analyzer.facts.model.repetition import Repetition, Replayable, repetition, replayable
+from analyzer.facts.model.timed_tables import TimedTables, timed_tables
 from analyzer.facts.model.weight_norms import weight_norms
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
@@ -87,6 +88,11 @@ class ModelFacts(Section):
     def dense_tables(self) -> DenseTables:
         """Gradients as large as the table of an embedding, and what passes over it."""
         return dense_tables(self._host, self._steps, self.optimizing)
+
+    @fact
+    def timed_tables(self) -> TimedTables:
+        """The same gradients where no shapes were recorded, by how long they take beside the lookups."""
+        return timed_tables(self._host, self._steps, self.optimizing)
 
     @fact
     def before_updates(self) -> IntervalSet:

@@ -219,10 +219,42 @@ def test_momentum_is_seen_in_the_passes_over_a_table_that_is_looked_up_several_t
     assert "more than once" in result.reason
 
 
-def test_cannot_tell_without_shapes() -> None:
-    result = run(RULE, world(shapes=False))
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ({"device": "cuda"}, "record_shapes=True"),
+        ({"fill": 4_900}, "record_shapes=True"),
+        ({"lookups": 2, "each": 12_000}, "adds up something as large"),
+    ],
+    ids=["on a device", "many rows", "summed"],
+)
+def test_cannot_tell_without_shapes(what: dict[str, object], words: str) -> None:
+    result = run(RULE, world(shapes=False, **what))  # type: ignore[arg-type]
     assert result.state is State.CANNOT_TELL
-    assert "record_shapes=True" in result.reason
+    assert words in result.reason
+
+
+def test_time_tells_without_shapes_how_few_rows_are_looked_up() -> None:
+    found = judged(RULE, world(shapes=False))
+    assert found.confidence is Confidence.MEDIUM
+    assert "takes 20 ms" in found.finding.why
+    assert "the lookups 500 us" in found.finding.why
+    assert "at most about 2.5 %" in found.finding.why
+    assert found.finding.saving.usual_ns == pytest.approx(3 * 20e6, rel=0.01)
+    assert "sparse=True" in found.finding.fix[0].code
+    assert "record_shapes=True" in found.finding.saving.basis
+
+
+def test_other_training_is_advised_with_less_confidence_without_shapes() -> None:
+    found = judged(RULE, world(shapes=False, optimizer="Adam", each=2_000))
+    assert found.confidence is Confidence.LOW
+    assert "SparseAdam" in found.finding.fix[0].code
+
+
+def test_momentum_is_seen_without_shapes() -> None:
+    result = run(RULE, world(shapes=False, optimizer="momentum", each=3_000))
+    assert result.state is State.CLEAR
+    assert "more than once" in result.reason
 
 
 def test_not_applicable_where_gradients_are_sparse() -> None:
