@@ -26,7 +26,10 @@ MOST_ROWS = 1000
 
 # What usual steps do beside training has to be called so by the function itself: `predict` and `generate` may be part of training.
 _WITHIN = {
-    "evaluation": Pattern(r"(?:^|[_.])(?:evaluat(?:e|ion)|validat(?:e|ion)|eval(?:$|_)|val_)", re.IGNORECASE),
+    # `test` is the whole name in examples of PyTorch Geometric and of torch; of a longer one it may say that something is tried.
+    "evaluation": Pattern(
+        r"(?:^|[_.])(?:evaluat(?:e|ion)|validat(?:e|ion)|eval(?:$|_)|val_)|(?:^|\.)(?:run_|do_)?test$", re.IGNORECASE
+    ),
     "saving": Pattern(r"(?:^|[_.])save|checkpoint"),
     "plotting": Pattern(r"(?:^|[_.])(?:plot|savefig)"),
 }

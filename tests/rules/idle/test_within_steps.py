@@ -94,6 +94,11 @@ def test_an_evaluation_in_each_step_is_told_with_its_share_and_its_line() -> Non
     assert "inference_mode" in one.references[0]
 
 
+@pytest.mark.parametrize("function", ["test", "Trainer.test", "run_test", "validate", "val_epoch"])
+def test_other_names_of_an_evaluation(function: str) -> None:
+    assert found(world(function)).title == "Evaluation within the steps"
+
+
 def test_no_more_is_claimed_than_the_looks_found_nor_than_the_recording_has() -> None:
     assert judged(RULE, world(looks=12)).ratio == pytest.approx(0.2, rel=0.01)
     assert judged(RULE, world(looks=42)).ratio == pytest.approx(0.5, rel=0.01)
@@ -107,6 +112,8 @@ def test_no_more_is_claimed_than_the_looks_found_nor_than_the_recording_has() ->
         ({"beside": 100, "computes": 0}, "the recorded steps have no time for it: the name is of a part of the model"),
         ({"function": "Net.predict"}, "training may predict"),
         ({"function": "generate"}, "a teacher, or a policy"),
+        ({"function": "test_candidate"}, "something is tried, which may be part of training"),
+        ({"function": "latest"}, "another word"),
         ({"function": "Validator.forward", "file": "validation/model.py"}, "a file's name is no function's"),
         ({"function": "_validate_sample", "file": "torch/distributions/distribution.py"}, "torch looks at arguments"),
         ({"function": "checkpoint", "file": "torch/utils/checkpoint.py"}, "activations are recomputed"),
