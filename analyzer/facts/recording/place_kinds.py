@@ -46,7 +46,7 @@ _KINDS = (
     (
         "evaluation",
         Pattern(
-            r"(?:^|[_./:])(?:eval|valid|test|infer|predict|metric|score|\w*accurac|estimate_loss|generat(?!or))",
+            r"(?:^|[_./:])(?:eval|val(?:id|_)|test|infer|predict|metric|score|\w*accurac|estimate_loss|generat(?!or))",
             re.IGNORECASE,
         ),
     ),
