@@ -28,3 +28,17 @@ def of_boxes(loop: Loop) -> bool:
     """Whether each turn divides what two boxes share by what they cover."""
     ops = {*loop.unit, *loop.in_some_turns}
     return all(ops & one for one in (_LARGER, _SMALLER, _NOT_NEGATIVE, _OVER)) and not loop.of_layers
+
+
+_COMPARED = frozenset({"aten::gt", "aten::lt", "aten::ge", "aten::le"})
+_AREAS = frozenset({"aten::sub", "aten::mul", "aten::div"})
+
+
+def may_be_of_boxes(loop: Loop) -> bool:
+    """Whether turns compute areas and their quotients, with comparisons that Python reads.
+
+    That is what overlaps of boxes are where Python's own `max` and `min` take numbers out of tensors, and other arithmetic as well.
+    """
+    ops = {*loop.unit, *loop.in_some_turns}
+    compared = "aten::is_nonzero" in ops and bool(ops & _COMPARED)
+    return compared and ops >= _AREAS and not loop.backward and not loop.of_layers

@@ -72,12 +72,13 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.place import location, named
 from rules.python import grouped, read_values
-from rules.python.boxes import OVERLAPS, of_boxes
+from rules.python.boxes import OVERLAPS, may_be_of_boxes, of_boxes
 from rules.python.judging import evidence, line_of, saving_of, what
 from rules.python.measuring import measured_seldom, measures, without_gradient
-from rules.python.pairs import PAIRS, of_pairs
+from rules.python.pairs import of_pairs
 from rules.python.parts_copied import PUT_TOGETHER, TAKEN_APART, of_parts
 from rules.python.read_values import reads
+from rules.python.summed_exponentials import LOG_SUMS, sums_exponentials
 from traces.patterns import Pattern
 from traces.trace import Capability
 
@@ -186,11 +187,14 @@ def _waits(facts: Facts, loop: Loop) -> int:
 
 def _fix(facts: Facts, loop: Loop) -> tuple[Advice, ...]:
     waiting = (*((_ONE_COPY,) if _waits(facts, loop) else ()), *measured_seldom(loop))
-    if of_pairs(loop):
-        return (*waiting, PAIRS, _whole_tensor(loop))
+    pairs = of_pairs(loop)
+    if pairs is not None:
+        return (*waiting, pairs, _whole_tensor(loop))
+    if sums_exponentials(loop):
+        return (*waiting, LOG_SUMS, _whole_tensor(loop))
     if of_boxes(loop):
         return (*waiting, *OVERLAPS)
-    return (*waiting, *_at_once(loop))
+    return (*waiting, *(OVERLAPS[:1] if may_be_of_boxes(loop) else ()), *_at_once(loop))
 
 
 def _at_once(loop: Loop) -> tuple[Advice, ...]:

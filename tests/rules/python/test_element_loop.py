@@ -373,6 +373,32 @@ def test_boxes_compared_pair_by_pair_have_an_op_for_all(left_out: str, of_boxes:
     assert ("torchvision.ops.nms(" in fix[0].code) is of_boxes
 
 
+@pytest.mark.parametrize(("left_out", "may_be"), [("", True), ("is_nonzero", False), ("div", False), ("gt", False)])
+def test_boxes_compared_by_pythons_own_numbers_may_be_it(left_out: str, may_be: bool) -> None:
+    names = ("select", "select", "gt", "is_nonzero", "sub", "mul", "add", "div")
+    unit = tuple(f"aten::{name}" for name in names if name != left_out)
+    fix = judged(RULE, world(unit=unit, samples=20, backward=False)).finding.fix
+    assert ("torchvision.ops.nms(" in fix[0].code) is may_be
+    assert len(fix) > 1 or not may_be
+
+
+@pytest.mark.parametrize(
+    ("names", "code"),
+    [
+        ("select select cosine_similarity div exp add", "F.normalize(a, dim=1) @ F.normalize(b, dim=1).T"),
+        ("select select sub pow sum min add", "torch.cdist(a, b)"),
+        ("select sub linalg_vector_norm min add", "torch.cdist(a, b)"),
+        ("select add argmax item select sub exp sum log add", "torch.logsumexp("),
+        ("select select sub pow sum add", "loss = f(output, target).sum()"),
+        ("select sub exp sum log add", "loss = f(output, target).sum()"),
+    ],
+    ids=["angles", "nearest", "nearest by norms", "log-sum-exp", "distances of one index", "no largest"],
+)
+def test_what_turns_compute_says_what_computes_it_at_once(names: str, code: str) -> None:
+    unit = tuple(f"aten::{name}" for name in names.split())
+    assert code in judged(RULE, world(unit=unit, samples=20)).finding.fix[0].code
+
+
 @pytest.mark.parametrize(("others", "named"), [(("aten::select",), "count"), (UNIT, None)])
 def test_the_function_is_the_one_that_calls_all_ops_of_a_turn(others: tuple[str, ...], named: str | None) -> None:
     """Of the op that begins a turn another function makes four calls of five; where it makes all ops, nobody knows."""
