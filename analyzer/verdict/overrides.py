@@ -178,11 +178,15 @@ def _without_evidence(case: Case) -> Verdict | None:
 
 
 def _after_reads(case: Case) -> Verdict | None:
-    """Where most of the host's own code follows values that it read off the device: the device had nothing to do meanwhile."""
+    """Where most of the host's own code follows values that it read off the device, and waited for as long.
+
+    What it did not wait for stays as it is without the reads: the host is no earlier.
+    """
     if case.found.bound_by != "python" or case.facts.device.main is None:
         return None
     outside = case.facts.time.waterfall.owned("python")
-    if 2 * case.facts.sync.after_reads(outside).total_ns <= outside.total_ns:
+    read = case.facts.sync.after_reads(outside) & case.facts.sync.removable("scalar", "copy_out")
+    if 2 * read.total_ns <= outside.total_ns:
         return None
     head, semicolon, rest = case.found.text.removesuffix(".").partition(";")
     head = head.removesuffix(", its largest loss")

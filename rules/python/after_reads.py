@@ -45,10 +45,17 @@ def in_between(facts: Facts, time: IntervalSet) -> Advice | None:
         (facts.sync.after_reads(time), BETWEEN_KERNELS),
     ):
         often = facts.steps.noun != "recording" and len(read.start_ns) > facts.steps.count
-        asked = advice is BETWEEN_LAYERS or not facts.transfer.may_answer(read)
+        # Without the reads the host is ahead by what it waited in them, and no further: what its own code takes stays.
+        asked = advice is BETWEEN_LAYERS or (not facts.transfer.may_answer(read) and bool(_waited_for(facts, time)))
         if often and asked and read.total_ns >= WORTH_A_PLACE * time.total_ns:
             return advice
     return None
+
+
+def _waited_for(facts: Facts, time: IntervalSet) -> IntervalSet:
+    """What of some idle host time follows reads that waited as long for a busy device; nothing where it is little."""
+    found = facts.sync.after_reads(time) & facts.sync.removable(*_READS)
+    return found if found.total_ns >= WORTH_A_PLACE * time.total_ns else IntervalSet()
 
 
 def hidden(facts: Facts, time: IntervalSet) -> IntervalSet:

@@ -177,7 +177,36 @@ def _hooked(dur: float) -> Clocked:
     return world
 
 
+def _logged(dur: float) -> Clocked:
+    """Lightning's loop: values are read behind each batch, then a progress bar takes so many microseconds of the host."""
+    world = Clocked(marks=False, top=of(A100))
+    for _ in range(12):
+        with world.inside("[pl][profile]run_training_batch"):
+            blocks(world, 50, 0.5)
+            blocks_back(world, 50, 0.6)
+            update(world, "SGD", dur=300)
+        with world.inside("[pl][profile][Callback]ProgressBar.on_train_batch_end"):
+            for _ in range(4):
+                world.read_value()
+            world.idle(dur)
+        with world.inside("[pl][profile][_TrainingEpochLoop].train_dataloader_next"):
+            world.load(150, workers=4)
+    return world
+
+
 STORIES = (
+    Story(
+        "progress bar behind each batch", "vision, Lightning",
+        "https://lightning.ai/docs/pytorch/stable/common/trainer.html",
+        "callbacks take half of each step: without its reads the host is no earlier, without the bar it is",
+        partial(_logged, 9_000), bound=("python",), told=("PY001", "~ProgressBar", "~barebones=True"),
+        never=("~Take away what the program reads", "~after it read values", "DL001", "ID001"),
+    ),
+    Story(
+        "progress bar drawn at once", "vision, Lightning", "https://lightning.ai/docs/pytorch/stable/common/trainer.html",
+        "the same where it takes next to nothing", partial(_logged, 50), bound=("compute",),
+        never=("PY001", "DL001", "ID001"),
+    ),
     Story(
         "hooks of each parameter", "VLA training, DeepSpeed", GITHUB + "TensorAuto/OpenTau/issues/177",
         "ZeRO's hooks in Python for each parameter dominate the backward pass: DDP takes a third of the time",
