@@ -10,7 +10,8 @@ rest is computed; reduced at the end, or on the stream that computes, everything
 ## How it is measured
 `1 - |collectives alone| / |collectives|` over the used steps, where collectives alone take at least `min_exposed_ratio` of the
 step. The bound is what overlap could hide: at most the compute that no collective runs beside. The reason comes from the trace:
-collectives that start after the last compute of the step, that share its stream, or a single one per step.
+collectives that start after the last compute of the step, that share its stream, or a single one per step; and gathers that start
+when a reduce-scatter ends and were launched long before, which one communicator sends one at a time.
 
 ## Example
 Slow:
@@ -33,7 +34,8 @@ loss.backward()
 2. Smaller buckets (`bucket_cap_mb`; where nothing is given the first has 1 MiB, the others 25); wrap in DDP before
    `torch.compile`.
 3. FSDP: `backward_prefetch=BackwardPrefetch.BACKWARD_PRE`, `forward_prefetch=True`; FSDP2: `set_modules_to_forward_prefetch`.
-   That hides gathers. Where reduce-scatters stand alone: a unit for each block, no `CUDA_DEVICE_MAX_CONNECTIONS=1`.
+   That hides gathers. Where reduce-scatters stand alone: a unit for each block, no `CUDA_DEVICE_MAX_CONNECTIONS=1`. Where gathers
+   wait for them: a communicator each (`set_separate_reduce_scatter_group`).
 4. Activations between layers (tensor parallelism): sequence parallelism and asynchronous products. Stages of a pipeline: more
    micro-batches, an interleaved schedule.
 
@@ -51,6 +53,7 @@ slow rank looks badly overlapped.
 
 ## References
 - TraceLens: overlap below 70 %; HolisticTraceAnalysis: communication/computation overlap
+- https://github.com/pytorch/pytorch/pull/177015 (one communicator for gathers and reduce-scatters)
 """
 
 from __future__ import annotations
@@ -64,6 +67,7 @@ from analyzer.units import share
 from rules.communication.advice import hide_more
 from rules.communication.kinds import mostly_numbers
 from rules.communication.ranks_read import movable, others_wait_for_it
+from rules.communication.sharded import gathers_wait
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -136,6 +140,8 @@ def _reason(facts: Facts) -> str:
         return ""
     if facts.kernels.named.shares_streams(collective) > 0.5:
         return ", because they share the stream that computes"
+    if gathers_wait(facts):
+        return ", because parameters are gathered behind reduce-scatters, one at a time, while layers wait for them"
     if facts.steps.count and collective.sum() <= facts.steps.count:
         return ", because all of it is one collective a step"
     return ""

@@ -42,6 +42,21 @@ _SCATTERED = Advice(
     "Most of what nothing hides are reduce-scatters, and prefetching parameters hides none of them. A model wrapped as one unit "
     "scatters at the end: `fully_shard` block by block. Ranks that are early wait in it for one that is late.{queue}",
 )
+_APART_NOTE = (
+    "Parameters of the next layer are gathered when the gradients of the one before have been scattered: one communicator sends "
+    "one collective at a time, and the layer waits for both. Apart they run beside each other, as far as the links carry both. "
+    "It takes memory for a second communicator; measure it."
+)
+_APART = Advice(
+    "python",
+    "model.set_separate_reduce_scatter_group()   # FSDP2, behind `fully_shard(model)`",
+    _APART_NOTE,
+)
+_APART_OF_A_LIBRARY = Advice(
+    "text",
+    "Let gathers and reduce-scatters have a process group each (Megatron-Core: `--create-all-gather-group`).",
+    _APART_NOTE,
+)
 _ONE_QUEUE = (
     " `CUDA_DEVICE_MAX_CONNECTIONS=1` in the environment, which launchers of Megatron-LM set, puts all streams in one queue, where "
     "they take turns (verl-project/verl-omni#421): unset it."
@@ -146,12 +161,20 @@ def _narrower_sums(facts: Facts) -> tuple[Advice, ...]:
     return (sums, _GATHERED_WITHIN) if "reduce" in (found.main_kind or "") else (_GATHERED_WITHIN, sums)
 
 
+def gathers_wait(facts: Facts) -> bool:
+    """Whether most of what nothing hides are gathers that waited for a reduce-scatter, and those."""
+    waiting, exposed = facts.communication.gathers_behind_sums, facts.communication.collectives.exposed
+    return 2 * waiting.total_ns > exposed.total_ns
+
+
 def hide_more(facts: Facts) -> tuple[Advice, ...]:
     """Gathering and scattering beside compute."""
     if not facts.communication.collectives.fsdp:
-        return (_ZERO_BESIDE_COMPUTE,)
+        return (*((_APART_OF_A_LIBRARY,) if gathers_wait(facts) else ()), _ZERO_BESIDE_COMPUTE)
     if facts.communication.collectives.replicas_of_shards:
         return reduced_once(facts) or (_REPLICAS_SUMMED_SELDOM,)
+    if gathers_wait(facts):
+        return (*reduced_once(facts), _APART)
     prefetched = (_PREFETCHED_FURTHER if facts.communication.reductions_a_step else _PREFETCHED,)
     if "reduce_scatter" not in (facts.communication.collectives.main_kind or ""):
         return prefetched

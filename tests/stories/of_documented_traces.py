@@ -13,6 +13,7 @@ from stories.models import (
     CONV_BACK,
     FLASH,
     FOREACH,
+    GATHER,
     RANKS,
     RELU,
     SDPA,
@@ -38,6 +39,7 @@ POOLED_BACK = (
 SENT = "ncclDevKernel_Broadcast_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 ADDED_UP = "ncclDevKernel_Reduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 SUMMED = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+SCATTERED = "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 JOINED = "void at::native::(anonymous namespace)::CatArrayBatchedCopy<c10::BFloat16>"
 
 
@@ -194,7 +196,46 @@ def _logged(dur: float) -> Clocked:
     return world
 
 
+def _sharded(one: bool) -> Clocked:
+    """FSDP2, twelve blocks: gathers and reduce-scatters on one communicator, or on one each."""
+    world = Clocked(top=RANKS)
+    for _ in world.steps(4):
+        for index in range(12):
+            with world.inside(f"FSDP::pre_forward (layers.{index})"):
+                end = world.collective("_allgather_base", 900, kernel=GATHER, stream=31)
+            world.busy_until[7] = max(world.busy_until.get(7, 0), end if index == 0 else 0)
+            layer(world, 2)
+        with world.backward():
+            for index in range(12):
+                with world.inside(f"FSDP::pre_backward (layers.{index})"):
+                    end = world.collective(
+                        "_allgather_base", 900, kernel=GATHER, stream=31, after=world.busy_until[7] - 2_500
+                    )
+                world.busy_until[7] = max(world.busy_until[7], end)
+                with world.node("MmBackward0"):
+                    layer(world, 4, backward=True)
+                with world.inside(f"FSDP::post_backward_reduce (layers.{index})"):
+                    stream = 31 if one else 32
+                    world.collective(
+                        "_reduce_scatter_base", 2_400, kernel=SCATTERED, stream=stream, after=world.busy_until[7]
+                    )
+        world.busy_until[7] = max(world.busy_until.values())
+        update(world)
+    return world
+
+
 STORIES = (
+    Story(
+        "gathers behind reduce-scatters", "LLM pretraining, FSDP2", GITHUB + "pytorch/pytorch/pull/177015",
+        "one communicator sends one collective at a time: the next block waits for both; a group of its own for one of them",
+        partial(_sharded, True), told=("CO002", "~gathered behind reduce-scatters", "~set_separate_reduce_scatter_group"),
+        never=("DL001", "ID001"),
+    ),
+    Story(
+        "gathers beside reduce-scatters", "LLM pretraining, FSDP2", GITHUB + "pytorch/pytorch/pull/177015",
+        "the same with a communicator each", partial(_sharded, False), bound=("compute",),
+        never=("CO002", "CO001", "~set_separate", "DL001", "ID001"),
+    ),
     Story(
         "progress bar behind each batch", "vision, Lightning",
         "https://lightning.ai/docs/pytorch/stable/common/trainer.html",

@@ -11,6 +11,7 @@ from analyzer.facts.communication.collectives import Collectives, call_spans, ca
 from analyzer.facts.communication.exchanged import Exchanged, exchanged
 from analyzer.facts.communication.own_calls import OwnCalls, own_calls
 from analyzer.facts.communication.passing import Passing, passing
+from analyzer.facts.communication.queued import gathers_behind_sums
 from analyzer.facts.communication.replicas import replicated_passes
 from analyzer.facts.communication.searches import nan_checks_ns, unused_parameter_search
 from analyzer.facts.communication.served import Part, served_part
@@ -69,6 +70,11 @@ class CommunicationFacts(Section):
     def replicated_passes(self) -> IntervalSet:
         """When `torch.nn.DataParallel` runs its forward pass."""
         return replicated_passes(self.trace)
+
+    @fact
+    def gathers_behind_sums(self) -> IntervalSet:
+        """What nothing hides of gathers that waited for a reduce-scatter on the same communicator, and of what they waited for."""
+        return gathers_behind_sums(self._kernels.named.frame, self.collectives.exposed)
 
     @fact
     def buffer_broadcasts(self) -> IntervalSet:

@@ -85,3 +85,45 @@ def test_only_sums_are_sent_to_a_wrapper_that_sums_gradients(kernel: str, wraps:
             event["name"] = event["name"].replace("nccl:all_reduce", "nccl:all_gather")
     fixes = judged(RULE, builder).finding.fix
     assert any("DistributedDataParallel" in fix.code for fix in fixes) is wraps
+
+
+GATHER = "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+SCATTER = "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+
+
+def sharded(*, early: float = 2_000, apart: float = 5, first: str = SCATTER, fsdp: bool = True) -> TraceBuilder:
+    """Three steps of 10 ms: compute, then a gather so many us behind a reduce-scatter, launched so many before that ends."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 10_000.0
+        builder.step(number, at, 10_000)
+        builder.launch(at + 10, kernel_start=at + 20, kernel_dur=2_000)
+        if fsdp:
+            builder.annotation("FSDP::post_backward_reduce (layers.0)", at + 40, 30)
+        for kind, when, start, name in (
+            ("_reduce_scatter_base", at + 50, at + 2_050, first),
+            ("_allgather_base", at + 5_000 - early, at + 5_000 + apart, GATHER),
+        ):  # fmt: skip
+            builder.annotation(f"nccl:{kind}", when, 12)
+            end = at + 5_000 if name is first else start + 1_000
+            builder.launch(when + 1, kernel_start=start, kernel_dur=end - start, name=name, stream=20, op=None)
+        builder.launch(at + 5_100, kernel_start=at + 6_100, kernel_dur=3_000)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({}, True),
+        ({"early": 40}, False),
+        ({"apart": 200}, False),
+        ({"first": ALL_REDUCE}, False),
+        ({"fsdp": False}, True),
+    ],
+    ids=["waited", "launched just before", "not at once", "behind another kind", "of a library"],
+)
+def test_gathers_that_wait_for_a_reduce_scatter_are_told(settings: dict[str, float], *, told: bool) -> None:
+    finding = judged(RULE, sharded(**settings)).finding  # type: ignore[arg-type]
+    assert ("gathered behind reduce-scatters" in finding.why) is told
+    apart = "set_separate_reduce_scatter_group" if settings.get("fsdp", True) else "--create-all-gather-group"
+    assert any(apart in fix.code for fix in finding.fix) is told
