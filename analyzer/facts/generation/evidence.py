@@ -17,6 +17,8 @@ from traces.trace import Trace
 _FUSED = Pattern(r"aten::(?:_?scaled_dot_product_\w*attention\w*)$")
 _SOFTMAX = "aten::_softmax"
 _EMBEDDING = "aten::embedding"
+# With a softmax between them attention that is written out.
+_WRITTEN = frozenset({"aten::bmm", "aten::baddbmm"})
 # Kernels that only attention of one token over a cache runs; FlashInfer's for prompts and FlashAttention's split ones run for both.
 # Of vLLM (v1, v2, 3D), FlashInfer, FasterTransformer, SGLang and Triton (in stages), AITER (mla).
 _DECODES = Pattern(
@@ -124,17 +126,42 @@ def one_row_ratio(kernels: pd.DataFrame, start_ns: Int64Array, end_ns: Int64Arra
         start_ns: Where each span begins, shape (spans,).
         end_ns: Where it ends.
     """
-    families = np.array([*map(family_of, distinct_texts(kernels["name"])), ""], dtype=object)
-    family = families[codes_of(kernels["name"])]
-    start = kernels["start_ns"].to_numpy()
-    vectors, products = (
-        _begun(np.sort(start[np.isin(family.astype(str), which)]), start_ns, end_ns)
-        for which in (("gemv",), ("gemv", "gemm"))
-    )
+    vectors, products = (_of_families(kernels, which, start_ns, end_ns) for which in (("gemv",), ("gemv", "gemm")))
     ratio: FloatArray = vectors / np.maximum(products, 1)
     return ratio
 
 
+def attention_kernels(kernels: pd.DataFrame, start_ns: Int64Array, end_ns: Int64Array) -> BoolArray:
+    """In which spans a kernel of fused attention begins, shape of the spans."""
+    found: BoolArray = _of_families(kernels, ("attention",), start_ns, end_ns) > 0
+    return found
+
+
+def _of_families(
+    kernels: pd.DataFrame, families: tuple[str, ...], start_ns: Int64Array, end_ns: Int64Array
+) -> Int64Array:
+    """How many kernels of some families begin in each span."""
+    mine = matching(kernels["name"], lambda name: family_of(name) in families)
+    return _begun(np.sort(kernels["start_ns"].to_numpy()[mine]), start_ns, end_ns)
+
+
 def _begun(at_ns: Int64Array, start_ns: Int64Array, end_ns: Int64Array) -> Int64Array:
     found: Int64Array = np.searchsorted(at_ns, end_ns) - np.searchsorted(at_ns, start_ns)
+    return found
+
+
+def attends(trace: Trace, start_ns: Int64Array, end_ns: Int64Array) -> BoolArray:
+    """In which runs attention is computed, fused or written out: a policy that chooses an action looks up and chooses as well.
+
+    Args:
+        trace: The trace.
+        start_ns: Where each run begins on the host, shape (runs,).
+        end_ns: Where it ends.
+    """
+    names, start = trace.ops["name"], trace.ops["start_ns"].to_numpy()
+    fused, softmax, written = (
+        _begun(np.sort(start[matching(names, known)]), start_ns, end_ns) > 0
+        for known in (_FUSED.match, _SOFTMAX.__eq__, _WRITTEN.__contains__)
+    )
+    found: BoolArray = fused | (softmax & written)
     return found

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.device.section import DeviceFacts
-from analyzer.facts.generation.evidence import asked, decode_kernels, one_row_ratio
+from analyzer.facts.generation.evidence import asked, attends, attention_kernels, decode_kernels, one_row_ratio
 from analyzer.facts.generation.runs import module_runs, runs_to_a_choice, said_ranges
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.steps.find import Steps
@@ -149,8 +149,12 @@ def _by_shapes(trace: Trace, device: DeviceFacts, runs: pd.DataFrame) -> tuple[p
         kinds = np.where(looked_up == 1, "decode", np.where(looked_up > 1, "prefill", "unknown")).astype(object)
     told = _on_device(_kinds(runs, kinds), device, keep=True)
     by_kernel = _with_decode_kernels(trace, told["start_ns"], told["end_ns"])
-    by_rows = one_row_ratio(trace.kernels, told["start_ns"].to_numpy(), told["end_ns"].to_numpy()) > _MOST
+    on_device = told["start_ns"].to_numpy(), told["end_ns"].to_numpy()
+    by_rows = one_row_ratio(trace.kernels, *on_device) > _MOST
     by_rows &= np.array([one.shows_nothing for one in found])
+    by_rows &= attention_kernels(trace.kernels, *on_device) | attends(
+        trace, runs["host_start_ns"].to_numpy(), runs["host_end_ns"].to_numpy()
+    )
     source = (
         "products of one row"
         if (by_rows & ~by_kernel).all()

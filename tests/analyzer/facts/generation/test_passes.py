@@ -56,7 +56,8 @@ def test_products_of_one_row_tell_tokens_where_no_shape_was_recorded(form: str) 
     assert found.source == "products of one row"
 
 
-def test_the_head_of_a_prompt_multiplies_one_row_too() -> None:
+def chosen_by_rows(*attention: str) -> TraceBuilder:
+    """A run of products of several rows but for the last, then eight of one row; each looks up, attends so, and chooses."""
     builder = TraceBuilder()
     for number in range(9):
         at = number * 10_000
@@ -64,9 +65,23 @@ def test_the_head_of_a_prompt_multiplies_one_row_too() -> None:
         for layer in range(4):
             name = PRODUCT if number == 0 else VECTOR
             builder.launch(at + 100 * layer + 10, kernel_start=at + 500 * layer + 100, kernel_dur=400, name=name)
+        for place, op in enumerate(attention):
+            builder.op(op, at + 450 + 10 * place, 8)
         builder.launch(at + 500, kernel_start=at + 2_200, kernel_dur=300, name=VECTOR)
         builder.op("aten::argmax", at + 600, 5)
-    assert kinds(builder) == ["unknown"] + ["decode"] * 8
+    return builder
+
+
+@pytest.mark.parametrize(
+    "attention", [("aten::scaled_dot_product_attention",), ("aten::bmm", "aten::_softmax", "aten::bmm")]
+)
+def test_the_head_of_a_prompt_multiplies_one_row_too(attention: tuple[str, ...]) -> None:
+    assert kinds(chosen_by_rows(*attention)) == ["unknown"] + ["decode"] * 8
+
+
+@pytest.mark.parametrize("others", [(), ("aten::_softmax",), ("aten::bmm",)])
+def test_a_policy_that_chooses_an_action_makes_no_text(others: tuple[str, ...]) -> None:
+    assert not Facts(chosen_by_rows(*others).trace()).generation.found.known
 
 
 def test_shapes_that_say_more_count_more_than_products_of_one_row() -> None:
