@@ -163,8 +163,8 @@ def _narrower_sums(facts: Facts) -> tuple[Advice, ...]:
 
 def gathers_wait(facts: Facts) -> bool:
     """Whether most of what nothing hides are gathers that waited for a reduce-scatter, and those."""
-    waiting, exposed = facts.communication.gathers_behind_sums, facts.communication.collectives.exposed
-    return 2 * waiting.total_ns > exposed.total_ns
+    found = facts.communication.collectives
+    return not found.activations and 2 * facts.communication.gathers_behind_sums.total_ns > found.exposed.total_ns
 
 
 def hide_more(facts: Facts) -> tuple[Advice, ...]:

@@ -1,6 +1,7 @@
 """Gathers of parameters that wait for a reduce-scatter: one communicator sends one collective at a time, whatever the streams.
 
 In the backward pass of a sharded model the next layer waits for its parameters, which wait for the gradients of the layer before.
+Where a kernel lies between the two, the gather may need what that computes, as of activations that are split over ranks.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.communication.kernel_kinds import kind_of_kernel
-from analyzer.spans.arrays import BoolArray
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.columns import present
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
@@ -37,7 +38,9 @@ def gathers_behind_sums(kernels: pd.DataFrame, exposed: IntervalSet) -> Interval
     sums_start, sums_end = start[sums][order], end[sums][order]
     before = np.searchsorted(sums_end, start[gathers], side="right") - 1
     last = sums_end[np.maximum(before, 0)]
-    waited = (before >= 0) & (start[gathers] - last <= _NEXT_NS) & (last - launched[gathers] >= _WAITED_NS)
+    others = kernels[~kernels["collective"].to_numpy()]
+    between = _begun_in(others["start_ns"].to_numpy(), last, start[gathers])
+    waited = (before >= 0) & ~between & (start[gathers] - last <= _NEXT_NS) & (last - launched[gathers] >= _WAITED_NS)
     for_them = before[waited]
     spans = IntervalSet(start[gathers][waited], end[gathers][waited]) | IntervalSet(
         sums_start[for_them], sums_end[for_them]
@@ -47,3 +50,10 @@ def gathers_behind_sums(kernels: pd.DataFrame, exposed: IntervalSet) -> Interval
 
 def _of(frame: pd.DataFrame, kind: str) -> BoolArray:
     return matching(frame["name"], lambda name: kind_of_kernel(name) == kind)
+
+
+def _begun_in(at_ns: Int64Array, since_ns: Int64Array, until_ns: Int64Array) -> BoolArray:
+    """Whether anything begins in each span, shape (spans,)."""
+    at = np.sort(at_ns)
+    found: BoolArray = np.searchsorted(at, until_ns) > np.searchsorted(at, since_ns)
+    return found

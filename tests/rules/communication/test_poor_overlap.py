@@ -91,7 +91,9 @@ GATHER = "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 SCATTER = "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 
 
-def sharded(*, early: float = 2_000, apart: float = 5, first: str = SCATTER, fsdp: bool = True) -> TraceBuilder:
+def sharded(
+    *, early: float = 2_000, apart: float = 5, first: str = SCATTER, fsdp: bool = True, norm: bool = False
+) -> TraceBuilder:
     """Three steps of 10 ms: compute, then a gather so many us behind a reduce-scatter, launched so many before that ends."""
     builder = TraceBuilder()
     for number in range(3):
@@ -107,6 +109,8 @@ def sharded(*, early: float = 2_000, apart: float = 5, first: str = SCATTER, fsd
             builder.annotation(f"nccl:{kind}", when, 12)
             end = at + 5_000 if name is first else start + 1_000
             builder.launch(when + 1, kernel_start=start, kernel_dur=end - start, name=name, stream=20, op=None)
+        if norm:
+            builder.launch(at + 2_900, kernel_start=at + 5_002, kernel_dur=2)
         builder.launch(at + 5_100, kernel_start=at + 6_100, kernel_dur=3_000)
     return builder
 
@@ -119,8 +123,9 @@ def sharded(*, early: float = 2_000, apart: float = 5, first: str = SCATTER, fsd
         ({"apart": 200}, False),
         ({"first": ALL_REDUCE}, False),
         ({"fsdp": False}, True),
+        ({"norm": True}, False),
     ],
-    ids=["waited", "launched just before", "not at once", "behind another kind", "of a library"],
+    ids=["waited", "launched just before", "not at once", "behind another kind", "of a library", "behind a kernel"],
 )
 def test_gathers_that_wait_for_a_reduce_scatter_are_told(settings: dict[str, float], *, told: bool) -> None:
     finding = judged(RULE, sharded(**settings)).finding  # type: ignore[arg-type]
