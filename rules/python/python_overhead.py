@@ -9,15 +9,14 @@ PyTorch runs ahead only while it is being called. Whatever else the program does
 already queued; the rest is idle time.
 
 ## How it is measured
-`|idle and no event on the issuing and the main thread| / |used steps|` (the cause `python` of the waterfall); on a thread of
-the backward pass the way from one op to the next, up to 100 us, is autograd's own and does not count. What more specific rules
-claim where they fire is taken out: pauses (PY004, ID003, ID005), loops (PY002, PY003, PY006), copies of weights (PY007),
-autotuners (KE011), DDP's search for unused parameters (CO006), DataParallel (CO004). On a CPU-only trace: time of the step's
-thread outside ops, in stretches long enough to be more than the way from one op to the next. That way is longer on a slow or
-busy core: `advisor collect` times an empty loop beside the recording, and the limit is `min_stretch_ns` times as long as the
-loop took against a quiet machine (17.5 ns a turn). Before the loader, the backward pass and the optimizer, where torch runs
-Python of its own, and where `profiler.step()` ends a step, it is `entry_times` as long. Unit: nanoseconds, shown as a share of
-the step.
+`|idle and no event on the issuing and the main thread| / |used steps|` (the cause `python` of the waterfall); on a thread of the
+backward pass the way from one op to the next, up to 100 us, is autograd's own and does not count. What more specific rules claim
+where they fire is taken out: pauses (PY004, ID003, ID005), loops (PY002, PY003, PY006), copies of weights (PY007), autotuners
+(KE011), DDP's search for unused parameters (CO006), DataParallel (CO004). On a CPU-only trace: time of the step's thread outside
+ops, in stretches long enough to be more than the way from one op to the next. That way is longer on a slow or busy core: `advisor
+collect` times an empty loop beside the recording, and the limit is `min_stretch_ns` times as long as the loop took against a quiet
+machine (17.5 ns a turn). Before the loader, the backward pass and the optimizer, where torch runs Python of its own, and where
+`profiler.step()` ends a step, it is `entry_times` as long. Unit: nanoseconds, shown as a share of the step.
 
 ## Example
 Slow:
