@@ -135,6 +135,7 @@ class _Session:
                 try:
                     self.try_one(candidate)
                 except OutOfBudgetError:
+                    self.notes.append("the budget is used up: --resume goes on from there, --budget MINUTES gives more")
                     self.leave(found[place:], "the budget is used up")
                     break
             return combine(self.trying, self.reference, self.helping, self.noise)

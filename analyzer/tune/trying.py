@@ -136,7 +136,9 @@ class Trying:
         """One run, for a search: its step as a share of the reference's last; None where it has none."""
         self.tell(Running(name, written(changes, name), 1))
         ran = self._run(changes)
-        measured = ran.ending == "measured" and not ran.refused and not _untaken(ran, changes)
+        # Of numbers one may be the script's own, which the others are held against.
+        taken = BY_NAME[name].searched or not _untaken(ran, changes)
+        measured = ran.ending == "measured" and not ran.refused and taken
         self.tell(Timed(name, written(changes, name), ran.step_ns if measured else None))
         step = clock([ran, reference.runs[-1]])
         return step(ran) / step(reference.runs[-1]) if measured else None
@@ -201,7 +203,7 @@ def verdict(measured: Measured, noise: float) -> tuple[TrialVerdict, str]:
         if ran.refused:
             return "not run", "; ".join(ran.refused.values())
         if ran.ending == "measured":
-            return "not run", "nothing in the script takes it"
+            return "not run", "nothing in the script takes it, or it is so already"
         return "failed", _ended(ran)
     if measured.loss.rejected:
         return "rejected", measured.loss.rejected

@@ -60,6 +60,8 @@ class Simulated:
     # Milliseconds to start, and steps of an epoch.
     starts: Callable[[Changes], float] = lambda changes: 3000.0
     epoch_steps: int | None = None
+    # What the script has already.
+    own: Changes = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.random = random.Random(7)
@@ -72,6 +74,7 @@ class Simulated:
             if name in self.ends:
                 return self.ends[name]
         step = self.cost(asked.changes) * MS * math.exp(self.random.gauss(0, self.noise))
+        applied = {name: value for name, value in asked.changes.items() if self.own.get(name) != value}
         lacked = self.lacks(len(self.asked), asked.changes)
         curve = next((self.losses[name] for name in asked.changes if name in self.losses), None)
         plain = tuple(1 / (place + 1) for place in range(40))
@@ -79,7 +82,7 @@ class Simulated:
             ending="measured", times_ns=(round(step),) * 40, step_ns=step + (lacked or 0.0), lacked_ns=lacked,
             losses=curve or plain, source="optimizer", epoch_steps=self.epoch_steps, steps_before=10,
             setup_ns=round(self.starts(asked.changes) * MS * math.exp(self.random.gauss(0, self.noise)) + 10 * step),
-            applied=dict(asked.changes), wall_s=0.001,
+            applied=applied, wall_s=0.001,
         )  # fmt: skip
 
 
@@ -177,6 +180,18 @@ def test_the_steps_of_the_headline_differ_by_what_it_says(tmp_path: Path) -> Non
     assert tuning.together is not None
     left = tuning.together.step_ns / tuning.baseline_step_ns
     assert 1 - left == pytest.approx(tuning.together.measured_ratio)
+
+
+def test_the_scripts_own_number_is_a_mark_in_the_search_and_never_a_change(tmp_path: Path) -> None:
+    def most_at_two(changes: Changes) -> float:
+        return 50.0 + 20.0 * abs(int(changes.get("workers", 2)) - 2)
+
+    simulated = Simulated(most_at_two, own={"workers": 2})
+    tuning, _ = tuned(tmp_path, simulated, analysis_of(DL001=0.8), WORKERS)
+    workers = trial(tuning, "workers")
+    assert (workers.verdict, tuning.recommended) == ("not run", ())
+    assert "it is so already" in workers.reason
+    assert {one.value for one in workers.tried} > {"1", "2", "4"}
 
 
 def test_starts_that_differ_by_chance_are_not_told(tmp_path: Path) -> None:

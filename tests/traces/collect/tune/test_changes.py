@@ -73,6 +73,13 @@ def test_workers_and_optimizers_take_hold_as_well(tmp_path: Path) -> None:
 
 
 @pytest.mark.scripts
+def test_what_the_script_has_already_takes_no_hold(tmp_path: Path) -> None:
+    """`workers=0` was tried in turns on a loader without workers: what chance made of it could have been recommended."""
+    assert tried(tmp_path, {"workers": 0}).applied == {}
+    assert tried(tmp_path, {"workers": 1, "prefetch": 2}).applied == {"workers": 1}
+
+
+@pytest.mark.scripts
 def test_random_samples_are_not_held_in_memory(tmp_path: Path) -> None:
     found = tried(tmp_path, {"in-memory": "batches"}, "--random")
     assert found.applied == {}

@@ -10,6 +10,8 @@ from typing import Any
 from .calls import note
 from .in_memory import CannotHoldError, held
 
+# What a loader does where it is told nothing.
+_UNSAID = {"num_workers": 0, "pin_memory": False, "prefetch_factor": 2, "persistent_workers": False}
 # What has no meaning without workers.
 _OF_WORKERS = ("prefetch_factor", "persistent_workers", "timeout", "multiprocessing_context", "worker_init_fn")
 
@@ -56,8 +58,12 @@ def _change(values: dict[str, Any], changes: dict[str, Any], notes: dict[str, An
 
 
 def _set(values: dict[str, Any], changes: dict[str, Any], notes: dict[str, Any], name: str, argument: str) -> None:
-    if name in changes:
-        values[argument] = notes["applied"][name] = changes[name]
+    if name not in changes:
+        return
+    # What the script has already changes nothing: turns of it would tell chance from chance.
+    if (values.get(argument) or _UNSAID[argument]) != changes[name]:
+        notes["applied"][name] = changes[name]
+    values[argument] = changes[name]
 
 
 def _hold(values: dict[str, Any], how: str, notes: dict[str, Any]) -> bool:
