@@ -96,13 +96,17 @@ class AdvisorApp(Views, SwitchingApp[int]):
 
     def on_progressed(self, message: Progressed) -> None:
         """Show how far it is."""
-        if isinstance(self.screen, LoadingScreen):
-            self.screen.progressed(message)
+        for screen in self._loading():
+            screen.progressed(message)
 
     def on_first_looked(self, message: FirstLooked) -> None:
         """Show what is known so far."""
-        if isinstance(self.screen, LoadingScreen):
-            self.screen.looked_first(message)
+        for screen in self._loading():
+            screen.looked_first(message)
+
+    def _loading(self) -> list[LoadingScreen]:
+        """The screen that shows how far it is, also while help lies over it."""
+        return [screen for screen in self.screen_stack if isinstance(screen, LoadingScreen)]
 
     def on_failed(self, message: Failed) -> None:
         """Say what is wrong."""

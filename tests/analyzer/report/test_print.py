@@ -57,6 +57,14 @@ def test_a_recorded_job_prints_on_three_pages(name, tmp_path):
     assert len(pages) <= 3
     # Where nothing but tables stands below it, a heading goes with them.
     assert bool(re.search(r"^Operators$", text, re.MULTILINE)) is (explained.analysis.hardware.operators != ())
+    # What names the lanes of the step is as large as a footnote.
+    placed = subprocess.run(
+        ["pdftotext", "-bbox", tmp_path / "page.pdf", "-"], capture_output=True, text=True, check=True
+    ).stdout
+    heights = [
+        float(last) - float(first) for first, last in re.findall(r'yMin="(\S+)" xMax="\S+" yMax="(\S+)">CPU</', placed)
+    ]
+    assert max(heights) > 6.0
     # Boxes to tick are for the screen.
     assert "If these were fixed" not in text
     assert text.count("Check that it worked") == len(explained.analysis.cards)

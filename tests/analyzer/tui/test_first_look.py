@@ -18,7 +18,8 @@ from analyzer.tui.look.terminal import look_for
 from analyzer.tui.screens.findings import FindingsScreen
 from analyzer.tui.screens.loading import LoadingScreen
 from analyzer.tui.widgets.first_look import FirstLookBox
-from analyzer.tui.work.job import Job, Report
+from analyzer.tui.widgets.progress import Progress
+from analyzer.tui.work.job import Cancelled, Job, Report
 from building.builders import TraceBuilder
 from rules import RULES
 from showing.ui import loader_bound, settle, text_of
@@ -116,6 +117,34 @@ async def test_the_screen_shows_it_until_the_answer_is_there(tmp_path: Path) -> 
         gate.set()
         await settle(pilot)
         assert isinstance(app.screen, FindingsScreen)
+
+
+async def test_what_comes_while_help_lies_over_it_is_there_afterwards() -> None:
+    """Stages that were told meanwhile were to come for good, below the one that was current."""
+    gate, told, over = threading.Event(), threading.Event(), threading.Event()
+
+    def analyse(report: Report) -> Opened:
+        gate.wait(20)
+        report("reading", 5, 5)
+        report("measuring", 0, 1)
+        report("checking", 3, 98)
+        told.set()
+        over.wait(20)
+        raise Cancelled
+
+    app = AdvisorApp("trace.json.gz", Job(analyse), LOOK)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert not isinstance(app.screen, LoadingScreen)
+        gate.set()
+        while not told.is_set():
+            await pilot.pause(0.01)
+        await pilot.pause()
+        await pilot.press("escape")
+        await pilot.pause()
+        assert list(app.screen.query_one(Progress)._stages) == ["reading", "measuring", "checking"]
+        over.set()
 
 
 def test_of_the_baseline_none_is_shown() -> None:
