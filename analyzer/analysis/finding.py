@@ -82,7 +82,8 @@ class Calibrated(Document, frozen=True, kw_only=True):
 class Tried(Document, frozen=True, kw_only=True):
     """What a change that a finding advises brought on this very program, by `advisor tune`.
 
-    `measured_ratio` is the share of the step that went, `low_ratio` to `high_ratio` its 95 % interval.
+    `measured_ratio` is the share of the step that went, `low_ratio` to `high_ratio` its 95 % interval. `pays_after_steps` are the
+    steps after which a run is ahead that starts more slowly by it; None where it is from the first one on.
     """
 
     change: str
@@ -90,6 +91,7 @@ class Tried(Document, frozen=True, kw_only=True):
     measured_ratio: float
     low_ratio: float
     high_ratio: float
+    pays_after_steps: int | None = None
 
 
 class SeenSteps(Document, frozen=True, kw_only=True):

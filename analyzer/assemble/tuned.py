@@ -23,6 +23,7 @@ class _Row(msgspec.Struct):
     measured_ratio: _Share
     low_ratio: _Share
     high_ratio: _Share
+    pays_after_steps: Annotated[int, msgspec.Meta(ge=1, le=2**53)] | None = None
 
 
 _Rows = Annotated[list[_Row], msgspec.Meta(max_length=_MOST)]
@@ -37,7 +38,7 @@ def tried(meta: Meta, rule: str) -> tuple[Tried, ...]:
     return tuple(
         Tried(
             change=row.change, verdict=row.verdict, measured_ratio=row.measured_ratio, low_ratio=row.low_ratio,
-            high_ratio=row.high_ratio,
+            high_ratio=row.high_ratio, pays_after_steps=row.pays_after_steps,
         )
         for row in rows
         if rule in row.rules

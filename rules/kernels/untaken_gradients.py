@@ -95,7 +95,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield not_applicable("the trace shows no backward pass")
         return
     if told is None:
-        yield cannot_tell("which parameters an optimizer updates was not recorded: needs `advisor collect`")
+        yield cannot_tell(
+            "which parameters an optimizer updates was not recorded: needs `advisor collect` with a script of yours"
+        )
         return
     if not told.tensors:
         yield clear("all parameters that get gradients are updated")

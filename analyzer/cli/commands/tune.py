@@ -263,7 +263,7 @@ class Told:
 
 def _rows(tuning: Tuning) -> list[dict[str, object]]:
     """What was measured, for the recording's own metadata: who explains it again sees it beside what is promised."""
-    names = ("change", "rules", "verdict", "measured_ratio", "low_ratio", "high_ratio")
+    names = ("change", "rules", "verdict", "measured_ratio", "low_ratio", "high_ratio", "pays_after_steps")
     return [{name: getattr(one, name) for name in names} for one in tuning.trials if one.measured_ratio is not None]
 
 

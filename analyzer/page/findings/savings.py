@@ -111,7 +111,8 @@ def _tried(one: Tried) -> str:
     low, high = sorted((abs(one.low_ratio), abs(one.high_ratio)))
     between = f"({share(low).removesuffix(' %')} to {share(high)})"
     if one.verdict == "helps":
-        return f"{name} saved {share(one.measured_ratio)} of the step {between}"
+        ahead = f", in runs of more than {count(one.pays_after_steps, 'step')}" if one.pays_after_steps else ""
+        return f"{name} saved {share(one.measured_ratio)} of the step {between}{ahead}"
     if one.verdict == "worse":
         return f"{name} made the step longer by {share(-one.measured_ratio)} {between}"
     return f"{name}: {one.verdict}"

@@ -130,11 +130,16 @@ def test_a_recording_of_a_tuned_program_shows_measured_beside_promised(trace: Pa
     )
 
 
+def test_what_is_a_gain_in_longer_runs_only_says_so(trace: Path) -> None:
+    one = tuned(trace, [ROW | {"change": "in-memory=samples", "pays_after_steps": 530}])
+    assert savings.tried(one).endswith("saved 64 % of the step (60 to 67 %), in runs of more than 530 steps.")
+
+
 @pytest.mark.parametrize(
     "rows",
     [
         [ROW | {"measured_ratio": 2.0}], [ROW | {"measured_ratio": "much"}], [ROW | {"verdict": "splendid"}], [ROW | {"rules": 3}],
-        {"a": 1}, "helps", [ROW] * 65, [ROW | {"change": "x" * 61}], [{}], 3,
+        [ROW | {"pays_after_steps": 0}], {"a": 1}, "helps", [ROW] * 65, [ROW | {"change": "x" * 61}], [{}], 3,
     ],
 )  # fmt: skip
 def test_what_is_no_such_result_is_left_out(rows: object, trace: Path) -> None:
