@@ -217,7 +217,8 @@ def test_what_a_fix_is_called_elsewhere_is_no_condition(given: bool) -> None:
 
 AS_OLD_AS_TORCH_1_8 = """
 _foreach_add_ _foreach_mul_ arange as_tensor autograd.grad autograd.set_detect_anomaly backends.cudnn.benchmark bfloat16 bincount
-bmm bool cat cdist channels_last contiguous_format cuda.Event cuda.Stream cuda.current_stream cuda.set_device cuda.stream cuda.synchronize
+bmm bool cat cdist channels_last contiguous_format cuda.Event cuda.Stream cuda.current_stream cuda.set_device
+cuda.stream cuda.synchronize
 distributed.all_reduce distributed.all_to_all_single distributed.init_process_group empty eye float32 from_numpy full int32
 isclose jit.script logsumexp multinomial nn.Conv2d nn.functional.one_hot nn.functional.pad nn.parallel.DistributedDataParallel
 no_grad nn.utils.rnn.pack_sequence nn.utils.rnn.pad_sequence ones_like optim optim.SparseAdam profiler.schedule randint randperm
