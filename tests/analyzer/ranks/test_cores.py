@@ -123,6 +123,13 @@ def test_steps_that_each_wait_for_another_rank_are_the_machines_where_all_lack_c
     assert on_a_cpu(0.01, 0.01, 0.01, **plan).verdict.held_up_by == "several ranks"
 
 
+def test_nobody_is_late_where_steps_that_wait_in_turn_cost_little() -> None:
+    """Whoever is latest in a step by less than a late rank has to be is nobody to be looked for, cores or none."""
+    little = on_a_cpu(0.2, 0.2, 0.2, lengths=0.1, steps=8)
+    assert "Some rank is late" not in little.verdict.text
+    assert "No rank is late by 5 %" in little.verdict.text or little.verdict.held_up_by == "nobody"
+
+
 def test_a_rank_that_is_late_in_too_few_steps_is_not_told_so_where_it_lacked_its_core() -> None:
     seldom: dict[str, Any] = {"device": {1: 3.0}, "every": 3, "steps": 4}
     assert "may be chance" in on_a_cpu(0.0, 0.0, 0.0, **seldom).verdict.text
