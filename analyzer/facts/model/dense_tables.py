@@ -198,8 +198,12 @@ class _Looking:
         return min(max(round(found / self.rounds), 1), max(len(calls), 1))
 
     def _in_an_update(self, shares: FloatArray, tables: int) -> float:
-        """How many passes an update makes over one table: a list holds all tables."""
-        return float(np.where(shares < 1, 1.0, 1.0 / tables).sum()) / self.updates
+        """How many passes an update makes over one table: a list holds all tables.
+
+        Passes are counted before they are divided: six sixths added up are more than one.
+        """
+        lists = int(np.count_nonzero(shares < 1))
+        return (lists + (len(shares) - lists) / tables) / self.updates
 
     def _indices(self, row: int) -> int:
         shapes = self._arguments(row)

@@ -219,6 +219,14 @@ def test_momentum_is_seen_in_the_passes_over_a_table_that_is_looked_up_several_t
     assert "more than once" in result.reason
 
 
+@pytest.mark.parametrize("tables", [6, 7])
+def test_one_pass_over_each_of_several_tables_is_no_momentum(tables: int) -> None:
+    several = world(tables=tables, indices=5_000, fill=1_500, each=700, steps=5)
+    assert run(RULE, several).state is State.FIRED
+    moved = world(tables=tables, indices=5_000, fill=1_500, each=700, steps=5, optimizer="momentum")
+    assert "more than once" in run(RULE, moved).reason
+
+
 @pytest.mark.parametrize(
     ("what", "words"),
     [
