@@ -68,5 +68,5 @@ def by_time(facts: Facts, limits: Limits) -> Finding | Outcome:
                 ),
             ),
         ),
-        caveats=(f"Told by time: {shapes} (`advisor collect --shapes`).", *sparse_caveats(work.class_name)),
+        caveats=(f"Told by time: {shapes} (`advisor collect --shapes train.py`).", *sparse_caveats(work.class_name)),
     )
