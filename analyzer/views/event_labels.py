@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from traces.patterns import Pattern
+from traces.reader.names.autograd import OF_NODE
 
 _LOADER = Pattern(
     r"^enumerate\(DataLoader\)#_?(?:Stateful)?(?:SingleProcess|MultiProcessing)?DataLoaderIter\.__next__$"
@@ -11,7 +12,7 @@ _PREFIXES = (
     "aten::",
     "Optimizer.step#",
     "Optimizer.zero_grad#",
-    "autograd::engine::evaluate_function: ",
+    OF_NODE,
     "torch::autograd::",
 )
 

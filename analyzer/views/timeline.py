@@ -11,6 +11,7 @@ import pandas as pd
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any, matching
 from traces.patterns import Pattern
+from traces.reader.names.autograd import BACKWARD_NODE
 
 if TYPE_CHECKING:
     from analyzer.facts import Facts
@@ -20,7 +21,7 @@ _MERGE_RATIO = 0.002
 MAX_SPANS = 400
 # A step this much longer than the median is slow.
 _SLOW = 1.1
-_BACKWARD = Pattern(r"autograd::engine::evaluate_function|torch::autograd::|\w+Backward\d*$")
+_BACKWARD = Pattern(rf"{BACKWARD_NODE}|torch::autograd::|\w+Backward\d*$")
 
 
 class LaneSpan(msgspec.Struct, frozen=True):

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.facts.host.engine_steps import BACKWARD_NODE
 from analyzer.facts.host.ops import OpTree
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.open_spans import NONE
+from traces.reader.names.autograd import OF_NODE
 from traces.reader.names.vocabulary import is_backward_node
-
-_EVALUATES = f"{BACKWARD_NODE}: "
 
 
 def asking(tree: OpTree) -> Int64Array:
@@ -28,4 +26,4 @@ def asking(tree: OpTree) -> Int64Array:
 
 def operator_name(name: str) -> str:
     """The name without what autograd's engine writes before that of a node."""
-    return name.removeprefix(_EVALUATES)
+    return name.removeprefix(OF_NODE)

@@ -10,10 +10,9 @@ from analyzer.facts.host.threads import HostActivity
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
+from traces.reader.names.autograd import BACKWARD_NODE
 from traces.trace import Trace
 
-# What autograd calls the op of a node of the backward pass.
-BACKWARD_NODE = r"autograd::engine::evaluate_function"
 # Autograd's engine takes 2 to 41 us from node to node (99 in 100, on three machines), as does a reducer from bucket to bucket; what
 # takes longer has another reason, such as a hook.
 _MOST_NS = 100_000

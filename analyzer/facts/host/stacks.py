@@ -22,6 +22,7 @@ from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
 from analyzer.spans.nesting import nest, own_ns
 from analyzer.spans.open_spans import OpenSpans
 from traces.fixed_frame import FixedFrame
+from traces.reader.names.autograd import BACKWARD_NODE
 from traces.trace import Trace
 
 __all__ = ["CodeLine", "Stacks", "parse_frame", "relative"]
@@ -29,7 +30,7 @@ __all__ = ["CodeLine", "Stacks", "parse_frame", "relative"]
 
 def _in_backward(ops: pd.DataFrame) -> npt.NDArray[np.bool_]:
     """Whether an op is called by a node of the backward pass: the line that calls its like elsewhere is not its own."""
-    node = matching(ops["name"], lambda name: name.startswith("autograd::engine::evaluate_function"))
+    node = matching(ops["name"], lambda name: name.startswith(BACKWARD_NODE))
     thread, start, end = (ops[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
     inside = np.zeros(len(ops), dtype=bool)
     for own in (thread == one for one in np.unique(thread[node])):

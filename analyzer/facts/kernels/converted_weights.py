@@ -6,12 +6,11 @@ import numpy as np
 
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.labels import is_any, matching
-from traces.patterns import Pattern
+from traces.reader.names.autograd import ACCUMULATES, OF_NODE
 from traces.trace import Trace
 
-_NODE = Pattern(r"autograd::engine::evaluate_function: ")
-_ADDED_UP = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"
-_CONVERTED = "autograd::engine::evaluate_function: ToCopyBackward0"
+_ADDED_UP = f"{OF_NODE}{ACCUMULATES}"
+_CONVERTED = f"{OF_NODE}ToCopyBackward0"
 
 
 def converted_weights_ratio(trace: Trace, steps: Steps) -> float | None:
@@ -20,7 +19,9 @@ def converted_weights_ratio(trace: Trace, steps: Steps) -> float | None:
     None where no gradient is added up in the used steps.
     """
     ops = trace.ops
-    nodes = matching(ops["name"], _NODE.match) & steps.window.contains(ops["start_ns"].to_numpy(np.int64))
+    nodes = matching(ops["name"], lambda name: name.startswith(OF_NODE)) & steps.window.contains(
+        ops["start_ns"].to_numpy(np.int64)
+    )
     rows = np.flatnonzero(nodes)
     added = is_any(ops["name"], _ADDED_UP)[rows]
     if not added.any():

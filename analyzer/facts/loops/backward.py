@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from analyzer.facts.host.engine_steps import BACKWARD_NODE
 from analyzer.facts.host.tree import HostTree
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.columns import present
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any, matching
+from traces.reader.names.autograd import BACKWARD_NODE
 from traces.trace import Trace
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import distinct_texts, is_any
 from traces.patterns import Pattern
+from traces.reader.names.autograd import BACKWARD_NODE
 from traces.trace import Trace
 
 _REGION = Pattern(r"Torch-Compiled Region(?:: (\d+)/(\d+))?")
@@ -26,7 +27,7 @@ _PROLOGUE = Pattern(r"AOTDispatcher Runtime Wrapper Prologue")
 _CODE = Pattern(r"CompiledFunction$")
 _CALL = Pattern(r"CompiledFunction(?:Backward)?$")
 _ANY = Pattern("|".join(one.pattern for one in (_REGION, CHECKS, _PROLOGUE, _CALL)))
-_BACKWARD = Pattern(r"CompiledFunctionBackward|autograd::engine::evaluate_function")
+_BACKWARD = Pattern(rf"CompiledFunctionBackward|{BACKWARD_NODE}")
 
 
 class Compiled(msgspec.Struct, frozen=True):

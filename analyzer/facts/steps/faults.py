@@ -18,6 +18,7 @@ from analyzer.spans.arrays import Int64Array
 from analyzer.spans.grouping import chosen
 from analyzer.spans.labels import codes_of, is_any, matching
 from analyzer.units import count, duration
+from traces.reader.names.autograd import BACKWARD_NODE
 from traces.trace import Trace
 
 # Fewer launches say nothing about how many kernels a step lost.
@@ -38,7 +39,6 @@ SPIN = "profiler start"
 ANOTHER_LOOP = "holds another loop"
 # A loop that is known by these and not only by its ops has a loader of its own.
 BATCHES = "batches"
-_NODE = "autograd::engine::evaluate_function"
 
 # A step that draws so many times as many batches as most do, and at least so many more, holds a loop of its own. Accumulated
 # gradients differ by a few at the end of an epoch, and batches in a second or two are no evaluation.
@@ -115,7 +115,7 @@ def _trains_nothing(
         host_start: Start of each step on the host, sorted, shape (n,).
         host_end: End of each step on the host, shape (n,).
     """
-    node = matching(trace.ops["name"], lambda name: name.startswith(_NODE))
+    node = matching(trace.ops["name"], lambda name: name.startswith(BACKWARD_NODE))
     nodes = counts(trace.ops["start_ns"].to_numpy()[node], host_start, host_end)
     usual = float(np.median(ops))
     more = (ops >= _OPS_TIMES * usual) & (ops >= usual + _MIN_MORE_OPS)

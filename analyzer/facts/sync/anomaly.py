@@ -8,13 +8,13 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from analyzer.facts.host.engine_steps import BACKWARD_NODE
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.waits import anomaly_checks
 from analyzer.spans.columns import present
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any, matching
+from traces.reader.names.autograd import BACKWARD_NODE
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 

@@ -10,7 +10,6 @@ import re
 import msgspec
 import numpy as np
 
-from analyzer.facts.host.engine_steps import BACKWARD_NODE
 from analyzer.facts.host.outermost import TORCHS_RANGES
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.sync.waits import Waits
@@ -18,6 +17,7 @@ from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import sums_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
+from traces.reader.names.autograd import BACKWARD_NODE
 from traces.reader.names.vocabulary import annotation_kind
 from traces.trace import Trace
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from analyzer.facts.device.launches import copies_of_calls, from_source
 from analyzer.facts.device.section import DeviceFacts
-from analyzer.facts.host.engine_steps import BACKWARD_NODE, engine_threads
+from analyzer.facts.host.engine_steps import engine_threads
 from analyzer.facts.host.ops import pick, pick_row
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.tree import HostTree
@@ -34,6 +34,7 @@ from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching, texts
 from traces.fixed_frame import fixed
 from traces.patterns import Pattern
+from traces.reader.names.autograd import BACKWARD_NODE
 from traces.trace import Trace
 
 # What the program asks for, and could do without or do later.

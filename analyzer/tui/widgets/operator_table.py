@@ -18,6 +18,7 @@ from analyzer.tui.look.glyphs import Glyphs
 from analyzer.tui.look.plain import line
 from analyzer.tui.widgets.filling_table import FillingTable, Heading, joined
 from analyzer.views.operator_rows import Group, OperatorRow
+from traces.reader.names.autograd import OF_NODE
 
 MOST = 500
 NARROWEST_NAME = 14
@@ -27,7 +28,6 @@ ROOMY = 100
 # A bar beside each share, where the names keep this much.
 BAR_WIDTH = 8
 # Many a name of a backward pass begins so, and ends in `Backward0`: what tells them apart stands between.
-EVALUATES = "autograd::engine::evaluate_function: "
 NAME_BESIDE_BAR = 24
 
 
@@ -137,7 +137,7 @@ class OperatorTable(FillingTable):
         if group == "shape" and row.shape:
             return Content.assemble(name, " ", (line(row.shape, 400), "$quiet")).truncate(room, ellipsis=True)
         if len(name) > room:
-            name = name.replace(EVALUATES, "autograd: ", 1).replace("aten::", "", 1)
+            name = name.replace(OF_NODE, "autograd: ", 1).replace("aten::", "", 1)
         # Both ends tell names apart.
         return Content(safe.middle(name, room))
 

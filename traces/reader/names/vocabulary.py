@@ -10,6 +10,7 @@ import re
 from enum import IntEnum
 
 from traces.patterns import Pattern
+from traces.reader.names.autograd import ACCUMULATES, BACKWARD_NODE
 
 
 class Kind(IntEnum):
@@ -185,7 +186,7 @@ def is_device_wait(name: str) -> bool:
     return _DEVICE_WAIT.fullmatch(name) is not None
 
 
-_BACKWARD_NODE = Pattern(r"autograd::engine::evaluate_function|torch::autograd::AccumulateGrad|\w+Backward\d*$")
+_BACKWARD_NODE = Pattern(rf"{BACKWARD_NODE}|{ACCUMULATES}|\w+Backward\d*$")
 
 
 def is_backward_node(name: str) -> bool:
@@ -195,7 +196,7 @@ def is_backward_node(name: str) -> bool:
 
 def accumulates_gradient(name: str) -> bool:
     """Whether an op is the node of the backward pass that adds to one parameter's gradient: one for each that gets some."""
-    return name == "torch::autograd::AccumulateGrad"
+    return name == ACCUMULATES
 
 
 # After the letters of the vendor (cuda, cu, hip, musa, cnrt, syn, aiu, ...) calls are named alike: of an accelerator that nobody

@@ -15,9 +15,9 @@ from analyzer.spans.columns import present
 from analyzer.spans.grouping import distinct_columns
 from analyzer.spans.labels import codes_of, matching
 from analyzer.units import share
+from traces.reader.names.autograd import OF_NODE
 from traces.trace import Trace
 
-_NODE = "autograd::engine::evaluate_function: "
 # Forward passes on several threads count each for themselves.
 _SHARED_RATIO = 0.05
 
@@ -25,7 +25,7 @@ _SHARED_RATIO = 0.05
 def check(trace: Trace) -> Iterator[Symptom]:
     """Sequence numbers that nodes of several names carry."""
     ops = trace.ops
-    rows = np.flatnonzero(matching(ops["name"], lambda name: name.startswith(_NODE)))
+    rows = np.flatnonzero(matching(ops["name"], lambda name: name.startswith(OF_NODE)))
     numbers = ops["sequence"].iloc[rows]
     known = present(numbers)
     number: Int64Array = numbers.to_numpy(dtype=np.int64, na_value=0)[known]
