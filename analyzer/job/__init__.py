@@ -12,7 +12,7 @@ from analyzer.explain import Options, explain_facts
 from analyzer.explained import Explained, Job
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import JobPlace
-from analyzer.job.called import called, distinct_names, failed_as, job_name
+from analyzer.job.called import called, distinct_names, failed_as, job_name, placed
 from analyzer.job.engines import Engine, Outcome
 from analyzer.job.engines.local import HereEngine
 from analyzer.job.from_summary import analysis_of, bound_of
@@ -64,7 +64,8 @@ def explain_job(
     found = [
         (one.place, called(summary, names[one.place], places[one.place])) for one in outcomes for summary in one.ranks()
     ]
-    summaries = [summary for _, summary in found]
+    summaries = placed([summary for _, summary in found])
+    found = [(place, summary) for (place, _), summary in zip(found, summaries, strict=True)]
     failed = [failed_as(names[one.place], one.reason) for one in outcomes if one.reason]
     if not one_job(summaries):
         for one in outcomes:

@@ -11,7 +11,7 @@ import msgspec
 
 from analyzer.job.remote import is_url, name_of
 from analyzer.ranks.document import Failed
-from analyzer.ranks.names import rank_in
+from analyzer.ranks.names import rank_in, ranks_among
 from analyzer.ranks.summary import RankSummary
 
 
@@ -36,6 +36,22 @@ def called(summary: RankSummary, name: str, place: str) -> RankSummary:
     if summary.rank is None and summary.collectives.start_ns and (rank := rank_in(folder)) is not None:
         return msgspec.structs.replace(summary, rank=rank, rank_source="file name")
     return summary
+
+
+def placed(summaries: Sequence[RankSummary]) -> list[RankSummary]:
+    """The summaries, with the ranks that their names state only together where nothing states one of any.
+
+    Args:
+        summaries: Of all files that could be read.
+    """
+    known = any(one.rank is not None or not one.collectives.start_ns for one in summaries)
+    ranks = () if known else ranks_among([PurePosixPath(one.file).name for one in summaries])
+    if not ranks:
+        return list(summaries)
+    return [
+        msgspec.structs.replace(one, rank=rank, rank_source="file name")
+        for one, rank in zip(summaries, ranks, strict=True)
+    ]
 
 
 def failed_as(name: str, reason: str) -> Failed:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from traces.patterns import Pattern
 
 # `rank_3`, `rank-3`, `rank3`, `worker3`, `[3].json`, or a bare number before the ending (`trace_3.json.gz`, `3.json`).
@@ -22,6 +24,9 @@ _COUNTS_OTHERS = Pattern(
 )
 # Places in several dimensions (sglang: `1723-TP-3-DP-1.trace.json.gz`): how they make up a rank is not said.
 _DIMENSION = Pattern(r"(?i)(?:^|[^a-z])(?:tp|dp|pp|ep|cp|sp|mp)[_\-.]?\d+")
+# sglang's place among tensor-parallel ranks: with `--enable-dp-attention` these are all ranks of a stage of a pipeline, `DP` and
+# `EP` say which of them do what.
+_OF_SGLANG = Pattern(r"-TP-(\d{1,5})(?:-(?:DP|EP)-\d{1,5})+(?!-PP-)(?=[.\-]|$)")
 # One name for what torch, NCCL and gloo call by several.
 _KINDS = (
     # DeepEP and its forks: all ranks meet before tokens are sent, and once more before they come back.
@@ -66,6 +71,19 @@ def rank_in(name: str) -> int | None:
         return None
     found = _ENDING.search(name)
     return None if found is None else int(found[1])
+
+
+def ranks_among(names: Sequence[str]) -> tuple[int, ...]:
+    """The ranks of a job's files whose names state sglang's places in several dimensions; empty where these are none.
+
+    Where two of them have the same place among tensor-parallel ranks they are of several replicas, or stages, and no one job.
+
+    Args:
+        names: Of all files of the job.
+    """
+    found = [_OF_SGLANG.search(name) for name in names]
+    ranks = tuple(int(one[1]) for one in found if one is not None)
+    return ranks if len(set(ranks)) == len(names) else ()
 
 
 def kind_of(name: str) -> str:

@@ -12,7 +12,7 @@ from analyzer.job.called import distinct_names, job_name
 from analyzer.ranks.document import Job as MergedJob
 from analyzer.ranks.group_kinds import kind_of_group
 from analyzer.ranks.merge import merge
-from analyzer.ranks.names import kind_of, rank_in
+from analyzer.ranks.names import kind_of, rank_in, ranks_among
 from analyzer.ranks.summary import RankSummary
 from jobs.dialects import DIALECTS, in_dialect, with_steps_from
 from jobs.simulated import MS, Job
@@ -236,6 +236,23 @@ def test_a_group_is_called_what_the_program_calls_it(description: str | None, ki
 )
 def test_a_rank_is_read_from_a_name_only_where_it_is_one(name: str, rank: int | None) -> None:
     assert rank_in(name) == rank
+
+
+@pytest.mark.parametrize(
+    ("places", "ranks"),
+    [
+        (("TP-0-DP-0", "TP-1-DP-0", "TP-2-DP-1", "TP-3-DP-1"), (0, 1, 2, 3)),
+        (("TP-1-DP-1-EP-1", "TP-0-DP-0-EP-0"), (1, 0)),
+        # Two replicas, each a job of its own; two stages; one that says nothing.
+        (("TP-0-DP-0", "TP-0-DP-1"), ()),
+        (("TP-0-DP-0-PP-0", "TP-1-DP-0-PP-1"), ()),
+        (("TP-0-DP-0", "other"), ()),
+    ],
+)
+def test_places_in_several_dimensions_are_ranks_where_one_tells_all_files_apart(
+    places: tuple[str, ...], ranks: tuple[int, ...]
+) -> None:
+    assert ranks_among([f"1712345678.9-{place}.trace.json.gz" for place in places]) == ranks
 
 
 @pytest.mark.parametrize(
