@@ -123,7 +123,7 @@ def beyond_lacking(summaries: Sequence[RankSummary], late: Lateness, step_ns: fl
     seldom_ns = max(late.cost_ns.values(), default=0.0) if late.seldom else 0.0
     seldom = bool(late.seldom) and (seldom_ns <= most * step_ns or (lacks.many() and not asked))
     # Nobody is late where all of them together cost less than a late rank has to.
-    turned = LATE_RATIO * step_ns <= alike_ns <= most * step_ns
+    turned = max(LATE_RATIO * step_ns, 1) <= alike_ns <= most * step_ns
     dropped = dropped or len(what_if) < len(late.what_if) or seldom or turned
     several = any(one.scope == "several ranks" for one in what_if)
     left = msgspec.structs.replace(
