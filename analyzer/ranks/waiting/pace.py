@@ -26,21 +26,27 @@ _ETHERNET = 1.5e9
 _ONE_ADAPTER = 15e9
 _HOW = "(`nvidia-smi topo -m`, `NCCL_DEBUG=INFO`)"
 _OF_AMD = "(`rocm-smi --showtopo`, `NCCL_DEBUG=INFO`)"
+# Threads of gloo add up what they receive, and lack cores where others do.
+_OF_GLOO = (
+    ": no more than a network of 10 Gbit/s brings, or than gloo's threads get through on their cores. Where there is a faster "
+    "adapter, look whether gloo takes it (`GLOO_SOCKET_IFNAME`)"
+)
 
 
 def pace(table: Table, links: Sequence[Link]) -> str:
-    """One sentence on the busiest link that no two equal ones can be held against; empty without one on devices.
+    """One sentence on the busiest link that no two equal ones can be held against; empty without one of devices or machines.
 
     Args:
         table: The rows.
         links: How fast data moves, the busiest first.
     """
-    if any(one.device_kind == "cpu" for one in table.summaries):
-        # What a host's cores move is no link's doing.
-        return ""
+    on_cpu = any(one.device_kind == "cpu" for one in table.summaries)
     host = {one.rank: one.host for one in table.summaries}
     for link in links:
         hosts = {host.get(rank) for rank in link.ranks}
+        if on_cpu and (None in hosts or len(hosts) < 2):
+            # What a host's cores move is no link's doing.
+            continue
         if link.peers_bytes_per_s is None and link.size_bytes >= _LEAST_BYTES and link.count >= _TIMES and link.ranks:
             where = _where(len(hosts)) if None not in hosts else ""
             told = (
@@ -49,6 +55,8 @@ def pace(table: Table, links: Sequence[Link]) -> str:
             told += f"moves {rate(link.bus_bytes_per_s, 'B')} over each link"
             how = _OF_AMD if any(one.device_kind == "rocm" for one in table.summaries) else _HOW
             tells = where and link.size_bytes >= _TELLING_BYTES
+            if on_cpu:
+                return f"{told}{_OF_GLOO if tells and link.bus_bytes_per_s < _ETHERNET else ''}."
             return f"{told}{_like(link.bus_bytes_per_s, len(hosts), how) if tells else ''}."
     return ""
 

@@ -50,6 +50,15 @@ def test_what_cores_move_is_no_links_doing() -> None:
     assert job(6.0, device_kind="cpu").pace == ""
 
 
+def test_between_machines_gloo_goes_over_links_too() -> None:
+    slow, fast = (job(times, 2, device_kind="cpu").pace for times in (80.0, 6.0))
+    assert "on 2 machines, moves 937 MB/s over each link: no more than a network of 10 Gbit/s brings" in slow
+    assert "GLOO_SOCKET_IFNAME" in slow
+    assert "NCCL" not in slow
+    assert fast.endswith("moves 12 GB/s over each link.")
+    assert job(80.0, 2, device_kind="cpu", host=False).pace == ""
+
+
 def test_small_messages_tell_nothing_of_links() -> None:
     """Sums of 500 kB, as a server's."""
     assert merge(ranks("titan", program="serve", tp=4)).pace == ""
