@@ -48,6 +48,9 @@ terminal. Thresholds are the defaults; `[tool.advisor.rules.CODE]` in pyproject.
 - **Start-up** is what later steps do not repeat, judged call by call and step by step; what recurs is the program's habit.
 - **Doubt** lowers a finding only where it touches it: a symptom that says which time it spoils matters to the findings that rest on
   that time. Why a severity was lowered stands beside it.
+- **Cores.** For how long the training thread had no core `advisor collect` asks the system. Without a device a trace of
+  `torch.profiler` alone shows it where short ops, several of them and in several steps, take milliseconds: what a larger input
+  never makes of them. What is no more than that time is no finding; where it is half of the steps or more, nothing is high.
 - **Waiting** for the device loses nothing while the device works: a copy or a read that blocks costs what the device idles for
   afterwards. What the host has to issue anew is the wait's; its own code behind a read is told as such, with what a step's delay
   would give; several ops that work on the host are named like one, and no graph is promised for them.
