@@ -73,10 +73,11 @@ def lacked_core(steps: Steps, host: HostFacts) -> LackedCore | None:
         return None
     # Without the step and without the op that have most of it.
     left = total - max(float(np.bincount(step, more).max()), float(np.bincount(name, more).max()))
-    ratio = total / watched
-    if ratio < _LEAST_RATIO or left < _LEAST_RATIO * watched / 2:
+    ratio, hit = total / watched, len(np.unique(step[more > 0]))
+    # Of what comes twice nobody knows that it comes again.
+    if hit < _FEWEST_STEPS or ratio < _LEAST_RATIO or left < _LEAST_RATIO * watched / 2:
         return None
-    return LackedCore(ratio, int((more > 0).sum()), len(np.unique(step[more > 0])))
+    return LackedCore(ratio, int((more > 0).sum()), hit)
 
 
 def _more_work(step: Int64Array, took: Int64Array, usual: Int64Array, count: int) -> FloatArray:

@@ -62,10 +62,11 @@ def test_ops_that_stand_still_in_each_step() -> None:
         world({}),
         world(ONE_OP),
         world({3: "aten::add"}, 50_000),
+        world({3: "aten::add", 5: "aten::mul"}, 20_000),
         world(EVERYWHERE, 1_500),
         world({}, large=(1, 4, 6)),
     ],
-    ids=["quiet", "one op", "one step", "shorter than a slice", "other sizes"],
+    ids=["quiet", "one op", "one step", "two steps", "shorter than a slice", "other sizes"],
 )
 def test_what_is_the_programs_own(builder: TraceBuilder) -> None:
     assert lacked(builder) is None
