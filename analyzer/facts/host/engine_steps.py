@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pandas as pd
 
 from analyzer.facts.host.threads import HostActivity
-from analyzer.spans.arrays import Int64Array
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
 from traces.reader.names.autograd import BACKWARD_NODE
@@ -41,3 +42,13 @@ def engine_steps(trace: Trace, host: HostActivity, main: int | None) -> Interval
             short = end - start < _MOST_NS
             found |= IntervalSet(start[short], end[short])
     return found
+
+
+def called_by_nodes(ops: pd.DataFrame) -> BoolArray:
+    """Whether an op is called by a node of the backward pass: the line that calls its like elsewhere is not its own."""
+    node = matching(ops["name"], lambda name: name.startswith(BACKWARD_NODE))
+    thread, start, end = (ops[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
+    inside = np.zeros(len(ops), dtype=bool)
+    for own in (thread == one for one in np.unique(thread[node])):
+        inside[own] = IntervalSet(start[own & node], end[own & node]).contains(start[own])
+    return inside & ~node

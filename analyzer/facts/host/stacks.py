@@ -13,29 +13,19 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.host.code_lines import CodeLine, parse_frame, relative
+from analyzer.facts.host.engine_steps import called_by_nodes
 from analyzer.facts.host.own_code import OwnCode, own_code
 from analyzer.facts.recording.line_samples import training_lines
 from analyzer.facts.recording.second_pass import callers, places
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.intervals import IntervalSet
-from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
+from analyzer.spans.labels import codes_of, distinct_texts, texts
 from analyzer.spans.nesting import nest, own_ns
 from analyzer.spans.open_spans import OpenSpans
 from traces.fixed_frame import FixedFrame
-from traces.reader.names.autograd import BACKWARD_NODE
 from traces.trace import Trace
 
 __all__ = ["CodeLine", "Stacks", "parse_frame", "relative"]
-
-
-def _in_backward(ops: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Whether an op is called by a node of the backward pass: the line that calls its like elsewhere is not its own."""
-    node = matching(ops["name"], lambda name: name.startswith(BACKWARD_NODE))
-    thread, start, end = (ops[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
-    inside = np.zeros(len(ops), dtype=bool)
-    for own in (thread == one for one in np.unique(thread[node])):
-        inside[own] = IntervalSet(start[own & node], end[own & node]).contains(start[own])
-    return inside & ~node
 
 
 class Stacks:
@@ -85,7 +75,7 @@ class Stacks:
             return ops.iloc[:0][["thread", "start_ns", "end_ns"]].assign(name=np.empty(0, dtype=object))
         names = np.array([*self._own.nearest(texts), ""], dtype=object)[codes_of(stacks)]
         if not texts:
-            names = np.where(_in_backward(ops), "", self._from_second_pass(ops["name"]))
+            names = np.where(called_by_nodes(ops), "", self._from_second_pass(ops["name"]))
         has = names != ""
         columns = {name: ops[name].to_numpy()[has] for name in ("thread", "start_ns", "end_ns")}
         return FixedFrame({**columns, "name": names[has]}, copy=False)
