@@ -10,14 +10,12 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.steps.find import Steps
-from analyzer.spans.arrays import FloatArray, Int64Array
+from analyzer.facts.time.more_work import more_work
 
 # What the scheduler gives to another thread before it takes the core back: 0.75 ms and more (Linux, `base_slice_ns`).
 _SLICE_NS = 1_000_000
 # Of two steps nobody knows in which of them an op took longer than it should.
 _FEWEST_STEPS = 3
-# Shorter ops tell nothing of how long a step's work is.
-_TELLS_NS = 20_000
 
 
 def interrupted_ns(ops: pd.DataFrame, steps: Steps) -> int | None:
@@ -39,15 +37,6 @@ def interrupted_ns(ops: pd.DataFrame, steps: Steps) -> int | None:
     same = ordered.assign(place=place).groupby(["name", "shape", "place"], sort=False)["dur_ns"]
     known = (same.transform("size") >= _FEWEST_STEPS).to_numpy(dtype=bool)
     took, usual = ordered["dur_ns"].to_numpy()[known], same.transform("median").to_numpy(dtype=np.float64)[known]
-    expected = usual * _more_work(ordered["step"].to_numpy()[known], took, usual, steps.count)
+    expected = usual * more_work(ordered["step"].to_numpy()[known], took, usual, steps.count)
     beyond = took - expected
     return int(beyond[beyond >= _SLICE_NS].sum())
-
-
-def _more_work(step: Int64Array, took: Int64Array, usual: FloatArray, count: int) -> FloatArray:
-    """How many times as long as usual most ops of each op's step take, 1 at least, shape (ops,): that is more work."""
-    tells = usual >= _TELLS_NS
-    ratio = pd.Series(took[tells] / usual[tells]).groupby(step[tells]).median()
-    by_step = np.ones(count)
-    by_step[ratio.index.to_numpy()] = np.maximum(ratio.to_numpy(), 1.0)
-    return by_step[step]

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
-import pandas as pd
 
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.more_work import more_work
 from analyzer.facts.time.stalled_ops import at_their_place
-from analyzer.spans.arrays import FloatArray, Int64Array
 from analyzer.spans.labels import codes_of
 from analyzer.spans.nesting import own_ns
 
@@ -25,8 +24,6 @@ _SLICE_NS = 2_000_000
 _SHORT_NS = _SLICE_NS // 10
 # Of two steps nobody knows in which of them an op took longer than it should.
 _FEWEST_STEPS = 3
-# Shorter ops tell nothing of how long a step's work is.
-_TELLS_NS = 20_000
 # From this share on the recorder says it too.
 _LEAST_RATIO = 0.1
 
@@ -65,7 +62,7 @@ def lacked_core(steps: Steps, host: HostFacts) -> LackedCore | None:
     took = own_ns(tree.dur_ns, tree.parent)[rows]
     usual = at_their_place(steps, frame, rows, took)
     step, name = steps.of_host(start[rows]), codes_of(frame["name"])[rows]
-    expected = usual.median_ns * _more_work(step, took, np.where(usual.often, usual.median_ns, 0), steps.count)
+    expected = usual.median_ns * more_work(step, took, np.where(usual.often, usual.median_ns, 0), steps.count)
     short = usual.often & (usual.median_ns < _SHORT_NS)
     more = np.where(short & (took - expected >= _SLICE_NS), took - expected, 0.0)
     total, watched = float(more.sum()), int(took[short].sum())
@@ -78,12 +75,3 @@ def lacked_core(steps: Steps, host: HostFacts) -> LackedCore | None:
     if hit < _FEWEST_STEPS or ratio < _LEAST_RATIO or left < _LEAST_RATIO * watched / 2:
         return None
     return LackedCore(ratio, int((more > 0).sum()), hit)
-
-
-def _more_work(step: Int64Array, took: Int64Array, usual: Int64Array, count: int) -> FloatArray:
-    """How many times as long as usual most ops of each op's step take, 1 at least, shape (ops,): that is more work."""
-    tells = usual >= _TELLS_NS
-    times = pd.Series(took[tells] / usual[tells]).groupby(step[tells]).median()
-    by_step = np.ones(count)
-    by_step[times.index.to_numpy()] = np.maximum(times.to_numpy(), 1.0)
-    return by_step[step]
