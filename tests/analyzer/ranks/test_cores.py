@@ -204,3 +204,10 @@ def test_what_single_ops_lose_hides_no_cause_of_the_ranks_own() -> None:
     both: dict[str, Any] = {"device": {1: 1.4}, "python": {1: 8 * MS}}
     assert [one.cause for one in interrupted(both, 0.0, 0.0, 0.0).late] == ["not clear"]
     assert [one.cause for one in interrupted(both, 0.15, 0.4, 0.15).late] == ["host"]
+
+
+def test_a_job_in_which_no_rank_is_interrupted_by_much_has_a_report() -> None:
+    """Steps wait in turn by as much as single ops take longer, which is too little to be called a lack on any rank."""
+    job = interrupted({"lengths": 0.15}, 0.09, 0.09, 0.09)
+    assert job.verdict.held_up_by == "not clear"
+    assert "single ops of rank 0 take milliseconds longer" in job.verdict.text
