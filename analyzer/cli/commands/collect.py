@@ -33,6 +33,10 @@ _NAMES = {"output": ("-o", "--output")}
 _SHARED = ("output", "wait", "warmup", "active", "stacks", "shapes")
 # A file from this size on is awkward to send, or to keep for each run.
 _LARGE_BYTES = 20_000_000
+_WITHOUT_EVIDENCE = (
+    "--evidence found no step for stacks, so that findings name no line: the script was over before, or profiled itself. Let it "
+    "take more steps, or skip fewer with --wait"
+)
 _FOR_SCRIPTS = {
     "module": "-m",
     "python": "--python",
@@ -215,6 +219,8 @@ def _tell(recording: Recording) -> None:
         click.echo(f"advisor: note: -o {recording.path.name}.gz writes it compressed: about a tenth of that", err=True)
     if recording.stacks_left_out:
         click.echo(f"advisor: note: {LEFT_OUT}", err=True)
+    if recording.evidence_left_out:
+        click.echo(f"advisor: note: {_WITHOUT_EVIDENCE}", err=True)
     if recording.counters_left_out:
         click.echo(f"advisor: note: no counters are sampled: {recording.counters_left_out}", err=True)
     if recording.source == "loader":

@@ -59,6 +59,20 @@ def test_counters_that_were_asked_for_and_are_none_are_told(capsys, monkeypatch,
     assert (f"note: no counters are sampled: {lacks}" in capsys.readouterr().err) is bool(lacks)
 
 
+@pytest.mark.parametrize("left_out", [True, False], ids=["over before", "recorded"])
+def test_that_no_line_is_named_is_told_where_lines_were_asked_for(capsys, monkeypatch, left_out):
+    from traces.collect.script.session import Recording, ScriptResult, Verdict
+
+    made = Recording(
+        Path("t.json"), 9, 6, 99, "optimizer", None, None, Verdict(usable=True), evidence_left_out=left_out
+    )
+    monkeypatch.setattr(
+        "traces.collect.script.session.collect_script", lambda config, judge: ScriptResult(recordings=[made])
+    )
+    assert main(["collect", "--evidence", "train.py"]) == 0
+    assert ("note: --evidence found no step for stacks" in capsys.readouterr().err) is left_out
+
+
 @pytest.mark.parametrize("left_out", [True, False])
 def test_stacks_that_were_asked_for_and_are_none_are_told(capsys, monkeypatch, left_out):
     from traces.collect.script.session import Recording, ScriptResult, Verdict

@@ -116,6 +116,7 @@ class Recording:
         full: Whether it holds as many steps as a recording needs: the script's end did not cut it short.
         stacks_left_out: Whether stacks were asked for that the script's torch cannot record.
         counters_left_out: Why counters that were asked for were not sampled; empty where they were, or none were.
+        evidence_left_out: Whether the steps with stacks that were asked for beside it were not recorded.
     """
 
     path: Path
@@ -129,6 +130,7 @@ class Recording:
     full: bool = True
     stacks_left_out: bool = False
     counters_left_out: str = ""
+    evidence_left_out: bool = False
 
     @property
     def worth(self) -> tuple[int, bool, bool, bool, int]:

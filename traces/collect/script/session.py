@@ -173,7 +173,7 @@ class _Run:
                 path, clean.events, clean.steps, size, status["source"],
                 timing["profiled_step_ns"], timing["unprofiled_step_ns"], self.judge(first),
                 clean.steps >= window_of(self.config.active).least, status["stacks_left_out"],
-                str(status.get("counters_left_out", "")),
+                str(status.get("counters_left_out", "")), self.config.evidence and not status["evidence"],
             )  # fmt: skip
             if earlier is not None and earlier.worth <= recording.worth:
                 write_atomically(path, clean.content)

@@ -47,6 +47,7 @@ def test_a_script_is_recorded_and_not_disturbed(tmp_path: Path, capfd: pytest.Ca
     assert said.err == ""
     (recording,) = result.recordings
     assert (recording.source, recording.path) == ("optimizer", tmp_path / "t.json")
+    assert not recording.evidence_left_out
     # A third of what is left of the sixty: more where steps are steady from the tenth on than where they never are.
     assert 6 <= recording.steps <= 13
     names, advisor = _trace(recording.path)

@@ -64,3 +64,15 @@ def test_no_rank_records_other_steps_than_the_rest_for_a_doubt(
     _look(tmp_path, 0, 6, world_size)
     run.take(complete=True)
     assert (tmp_path / "verdict-7.json").read_text() == word
+
+
+@pytest.mark.parametrize(("asked", "left_out"), [(True, True), (False, False)])
+def test_a_script_that_is_over_before_its_lines_were_looked_at_is_told_so(
+    tmp_path: Path, asked: bool, left_out: bool
+) -> None:
+    config = ScriptConfig(target="train.py", output=tmp_path / "t.json", evidence=asked)
+    run = _Run(config, lambda path: Verdict(True), tmp_path)
+    _look(tmp_path, 0, 6)
+    run.take(complete=False)
+    [recording] = run.kept().values()
+    assert recording.evidence_left_out is left_out
