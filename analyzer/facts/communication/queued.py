@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.communication.kernel_kinds import kind_of_kernel
-from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.arrays import BoolArray
 from analyzer.spans.columns import present
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import matching
+from analyzer.spans.moments import moments_in
 
 # A collective that waited for another one starts as soon as that has ended: some microseconds later.
 _NEXT_NS = 30_000
@@ -39,7 +40,7 @@ def gathers_behind_sums(kernels: pd.DataFrame, exposed: IntervalSet) -> Interval
     before = np.searchsorted(sums_end, start[gathers], side="right") - 1
     last = sums_end[np.maximum(before, 0)]
     others = kernels[~kernels["collective"].to_numpy()]
-    between = _begun_in(others["start_ns"].to_numpy(), last, start[gathers])
+    between = moments_in(others["start_ns"].to_numpy(), last, start[gathers]) > 0
     waited = (before >= 0) & ~between & (start[gathers] - last <= _NEXT_NS) & (last - launched[gathers] >= _WAITED_NS)
     for_them = before[waited]
     spans = IntervalSet(start[gathers][waited], end[gathers][waited]) | IntervalSet(
@@ -50,10 +51,3 @@ def gathers_behind_sums(kernels: pd.DataFrame, exposed: IntervalSet) -> Interval
 
 def _of(frame: pd.DataFrame, kind: str) -> BoolArray:
     return matching(frame["name"], lambda name: kind_of_kernel(name) == kind)
-
-
-def _begun_in(at_ns: Int64Array, since_ns: Int64Array, until_ns: Int64Array) -> BoolArray:
-    """Whether anything begins in each span, shape (spans,)."""
-    at = np.sort(at_ns)
-    found: BoolArray = np.searchsorted(at, until_ns) > np.searchsorted(at, since_ns)
-    return found

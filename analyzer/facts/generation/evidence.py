@@ -10,6 +10,7 @@ from analyzer.facts.kernels.names import family_of
 from analyzer.facts.kernels.precision import tensor_dims
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 from analyzer.spans.labels import codes_of, distinct_texts, matching
+from analyzer.spans.moments import moments_in
 from traces.patterns import Pattern
 from traces.trace import Trace
 
@@ -142,12 +143,7 @@ def _of_families(
 ) -> Int64Array:
     """How many kernels of some families begin in each span."""
     mine = matching(kernels["name"], lambda name: family_of(name) in families)
-    return _begun(np.sort(kernels["start_ns"].to_numpy()[mine]), start_ns, end_ns)
-
-
-def _begun(at_ns: Int64Array, start_ns: Int64Array, end_ns: Int64Array) -> Int64Array:
-    found: Int64Array = np.searchsorted(at_ns, end_ns) - np.searchsorted(at_ns, start_ns)
-    return found
+    return moments_in(kernels["start_ns"].to_numpy()[mine], start_ns, end_ns)
 
 
 def attends(trace: Trace, start_ns: Int64Array, end_ns: Int64Array) -> BoolArray:
@@ -160,7 +156,7 @@ def attends(trace: Trace, start_ns: Int64Array, end_ns: Int64Array) -> BoolArray
     """
     names, start = trace.ops["name"], trace.ops["start_ns"].to_numpy()
     fused, softmax, written = (
-        _begun(np.sort(start[matching(names, known)]), start_ns, end_ns) > 0
+        moments_in(start[matching(names, known)], start_ns, end_ns) > 0
         for known in (_FUSED.match, _SOFTMAX.__eq__, _WRITTEN.__contains__)
     )
     found: BoolArray = fused | (softmax & written)

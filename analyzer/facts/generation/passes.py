@@ -21,8 +21,9 @@ from analyzer.facts.generation.runs import module_runs, runs_to_a_choice, said_r
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.steps.index import slices
-from analyzer.spans.arrays import BoolArray
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.moments import moments_in
 from analyzer.spans.open_spans import NONE
 from traces.trace import Trace
 
@@ -116,7 +117,7 @@ def _told(trace: Trace, device: DeviceFacts, steps: Steps) -> tuple[pd.DataFrame
     if len(frame) < _MIN_STEPS or not len(trace.kernels):
         return _kinds(runs, np.empty(0, dtype=object)), ""
     frame = _of_kernels(frame, trace, device)
-    with_them = _with_decode_kernels(trace, frame["start_ns"], frame["end_ns"])
+    with_them = _with_decode_kernels(trace, frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy())
     kinds = np.where(with_them, "decode", "unknown").astype(object)
     return _kinds(
         frame[["host_start_ns", "host_end_ns", "start_ns", "end_ns"]], kinds
@@ -148,8 +149,8 @@ def _by_shapes(trace: Trace, device: DeviceFacts, runs: pd.DataFrame) -> tuple[p
     if (looked_up == 1).any() and (looked_up > 1).any() and not any(one.questions for one in found):
         kinds = np.where(looked_up == 1, "decode", np.where(looked_up > 1, "prefill", "unknown")).astype(object)
     told = _on_device(_kinds(runs, kinds), device, keep=True)
-    by_kernel = _with_decode_kernels(trace, told["start_ns"], told["end_ns"])
     on_device = told["start_ns"].to_numpy(), told["end_ns"].to_numpy()
+    by_kernel = _with_decode_kernels(trace, *on_device)
     by_rows = one_row_ratio(trace.kernels, *on_device) > _MOST
     by_rows &= np.array([one.shows_nothing for one in found])
     by_rows &= attention_kernels(trace.kernels, *on_device) | attends(
@@ -169,10 +170,10 @@ def _by_shapes(trace: Trace, device: DeviceFacts, runs: pd.DataFrame) -> tuple[p
     ), source
 
 
-def _with_decode_kernels(trace: Trace, start_ns: pd.Series[int], end_ns: pd.Series[int]) -> BoolArray:
+def _with_decode_kernels(trace: Trace, start_ns: Int64Array, end_ns: Int64Array) -> BoolArray:
     """In which spans a kernel begins that only decoding has, shape of the spans."""
-    at = np.sort(trace.kernels["start_ns"].to_numpy()[decode_kernels(trace.kernels)])
-    found: BoolArray = np.searchsorted(at, end_ns.to_numpy()) > np.searchsorted(at, start_ns.to_numpy())
+    at = trace.kernels["start_ns"].to_numpy()[decode_kernels(trace.kernels)]
+    found: BoolArray = moments_in(at, start_ns, end_ns) > 0
     return found
 
 

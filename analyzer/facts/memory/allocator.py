@@ -16,6 +16,7 @@ from analyzer.spans.columns import present
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import distinct_texts, is_any
+from analyzer.spans.moments import moments_in
 from traces.trace import Trace
 
 # c10::DeviceType of CUDA and ROCm devices.
@@ -117,7 +118,7 @@ def allocations(trace: Trace, steps: Steps, time: TimeFacts, health: HealthFacts
         expands=bool(2 * np.count_nonzero(_named(calls, _MAPPING)) > len(calls)),
         pins_tensors=_pins_tensors(trace, calls),
         started=len(at),
-        started_steps=int(((np.sort(at).searchsorted(end) - np.sort(at).searchsorted(start)) > 0).sum()),
+        started_steps=int((moments_in(at, start, end) > 0).sum()),
     )
 
 

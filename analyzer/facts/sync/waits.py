@@ -32,6 +32,7 @@ from analyzer.spans.columns import present
 from analyzer.spans.grouping import chosen, numbered, running_sums_by
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching, texts
+from analyzer.spans.moments import moments_in
 from traces.fixed_frame import fixed
 from traces.patterns import Pattern
 from traces.reader.names.autograd import BACKWARD_NODE
@@ -295,6 +296,5 @@ def host_reads(trace: Trace, steps: Steps, found: Waits) -> int:
     """
     reads = trace.ops[is_any(trace.ops["name"], "aten::item")]
     start, end = reads["start_ns"].to_numpy(), reads["end_ns"].to_numpy()
-    calls = np.sort(found.calls["start_ns"].to_numpy())
-    waits = np.searchsorted(calls, end) > np.searchsorted(calls, start)
+    waits = moments_in(found.calls["start_ns"].to_numpy(), start, end) > 0
     return int((steps.host_window.contains(start) & ~waits).sum())

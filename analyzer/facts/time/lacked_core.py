@@ -14,9 +14,8 @@ import numpy as np
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.more_work import more_work
-from analyzer.facts.time.stalled_ops import at_their_place
+from analyzer.facts.time.stalled_ops import at_their_place, own_work
 from analyzer.spans.labels import codes_of
-from analyzer.spans.nesting import own_ns
 
 # Linux leaves a core to another program for about 3 ms at a time; an op that usually takes a tenth of that at most does not grow to
 # it by larger inputs.
@@ -53,15 +52,10 @@ def lacked_core(steps: Steps, host: HostFacts) -> LackedCore | None:
     """
     if steps.count < _FEWEST_STEPS:
         return None
-    tree = host.tree
-    frame = tree.frame
-    start = frame["start_ns"].to_numpy()
-    # Inside a function of the user's, whose name is its class, Python runs.
-    mine = tree.matching("aten::|mkldnn") & tree.of_source("ops") & (frame["thread"].to_numpy() == host.main_thread)
-    rows = np.flatnonzero(mine & steps.host_window.contains(start))
-    took = own_ns(tree.dur_ns, tree.parent)[rows]
+    frame = host.tree.frame
+    rows, took = own_work(steps, host)
     usual = at_their_place(steps, frame, rows, took)
-    step, name = steps.of_host(start[rows]), codes_of(frame["name"])[rows]
+    step, name = steps.of_host(frame["start_ns"].to_numpy()[rows]), codes_of(frame["name"])[rows]
     expected = usual.median_ns * more_work(step, took, np.where(usual.often, usual.median_ns, 0), steps.count)
     short = usual.often & (usual.median_ns < _SHORT_NS)
     more = np.where(short & (took - expected >= _SLICE_NS), took - expected, 0.0)

@@ -91,18 +91,27 @@ def stalled_ops(steps: Steps, host: HostFacts, least_ns: int = SILENCE_NS) -> St
         host: What the host's threads do.
         least_ns: What took less than this beyond its median is not counted.
     """
-    tree = host.tree
-    frame = tree.frame
-    start = frame["start_ns"].to_numpy()
-    # Inside a function of the user's, whose name is its class, Python runs.
-    mine = tree.matching("aten::|mkldnn") & tree.of_source("ops") & (frame["thread"].to_numpy() == host.main_thread)
-    rows = np.flatnonzero(mine & steps.host_window.contains(start))
-    dur = own_ns(tree.dur_ns, tree.parent)[rows]
-    usual = at_their_place(steps, frame, rows, dur)
+    rows, dur = own_work(steps, host)
+    usual = at_their_place(steps, host.tree.frame, rows, dur)
     more = dur - usual.median_ns
     long = usual.often & (more >= np.maximum(least_ns, (_MORE - 1) * usual.median_ns))
     stalled = int(more[long].sum())
     return StalledOps(int(long.sum()), stalled, int(dur[usual.often].sum()) - stalled, steps.count >= _FEWEST_STEPS)
+
+
+def own_work(steps: Steps, host: HostFacts) -> tuple[Int64Array, Int64Array]:
+    """Rows of torch's own ops on the training thread in the steps, and what each takes without what it calls.
+
+    Args:
+        steps: The steps.
+        host: What the host's threads do.
+    """
+    tree = host.tree
+    frame = tree.frame
+    # Inside a function of the user's, whose name is its class, Python runs.
+    mine = tree.matching("aten::|mkldnn") & tree.of_source("ops") & (frame["thread"].to_numpy() == host.main_thread)
+    rows = np.flatnonzero(mine & steps.host_window.contains(frame["start_ns"].to_numpy()))
+    return rows, own_ns(tree.dur_ns, tree.parent)[rows]
 
 
 class Usual(msgspec.Struct, frozen=True):
