@@ -66,6 +66,7 @@ from analyzer.hardware.limits import by_kernel_names
 from analyzer.page.words.kernel_names import short
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.arrays import BoolArray
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import share
 from rules.changes import compiled, larger_batch
 from rules.evidence import kernel_saving, kernel_table
@@ -126,38 +127,60 @@ _NAME_LENGTH = 60
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when the device as a whole is underused for `min_busy_ratio` of its busy time."""
     found, most = facts.kernels.named, limits["max_filled_ratio"]
-    computing = ~found.collective & ~found.doubtful
-    blocks = found.blocks_per_sm
-    if not computing.any():
-        yield not_applicable("no compute kernel in the used steps")
-        return
-    if not found.states_blocks[computing].any():
-        yield cannot_tell("the trace states neither blocks per SM nor grids and the number of multiprocessors")
-        return
     underused = facts.kernels.filling.underused(most) & found.window
+    unfit = _unfit(found) or _filled(facts, limits, underused)
+    if unfit is not None:
+        yield unfit
+        return
+    yield _finding(facts, most, underused)
+
+
+def _unfit(found: Kernels) -> Outcome | None:
+    """Why nothing is known of how full the device is; None where something is."""
+    computing = _computing(found)
+    if not computing.any():
+        return not_applicable("no compute kernel in the used steps")
+    if not found.states_blocks[computing].any():
+        return cannot_tell("the trace states neither blocks per SM nor grids and the number of multiprocessors")
+    return None
+
+
+def _filled(facts: Facts, limits: Limits, underused: IntervalSet) -> Outcome | None:
+    """Why the device is not underused for long, or cannot be told to be; None where it is."""
+    found, most = facts.kernels.named, limits["max_filled_ratio"]
     unknown = facts.kernels.filling.unknown(most) & found.window
     busy = max(found.busy.total_ns, 1)
     ratio, of_step = underused.total_ns / busy, facts.steps.ratio(underused.total_ns)
     if ratio < limits["min_busy_ratio"] <= (underused | unknown).total_ns / busy:
-        yield cannot_tell(
+        return cannot_tell(
             f"kernels that state no grid take {share(unknown.total_ns / busy)} of the busy time, too few blocks are known of in "
             f"{share(ratio)}"
         )
-        return
     if ratio < limits["min_busy_ratio"] or of_step < limits["min_step_ratio"]:
-        yield clear(
+        return clear(
             f"with blocks for less than {share(most)} of the multiprocessors the device runs for {share(ratio)} of its busy time "
             f"and {share(of_step)} of the step, below {share(limits['min_busy_ratio'])} or {share(limits['min_step_ratio'])}"
         )
-        return
+    return None
+
+
+def _computing(found: Kernels) -> BoolArray:
+    """Which kernels compute, shape (kernels,); collectives use few blocks by design."""
+    computing: BoolArray = ~found.collective & ~found.doubtful
+    return computing
+
+
+def _finding(facts: Facts, most: float, underused: IntervalSet) -> Finding:
+    found = facts.kernels.named
     empty_ns = min(facts.kernels.filling.empty_ns(most), float(underused.total_ns))
-    rows: BoolArray = computing & (blocks < most) & found.beside(underused)
+    rows: BoolArray = _computing(found) & (found.blocks_per_sm < most) & found.beside(underused)
     adding = found.like(_ADDS_UP_SAMPLES) & rows
     splits = found.time_ns(found.like(_SPLITS_THE_CACHE) & rows) > _MOST * found.time_ns(rows)
     adds_up = found.time_ns(adding) > _MOST * found.time_ns(rows)
     pieces = facts.kernels.pieces(rows)
     unnamed = by_kernel_names(facts)
-    yield Finding(
+    ratio = underused.total_ns / max(found.busy.total_ns, 1)
+    return Finding(
         why=f"{_IF_WHOLE if unnamed else ''}For {share(ratio)} of the GPU's busy time all "
         f"kernels that run have, together, blocks for less than {share(most)} of "
         f"its multiprocessors; {share(empty_ns / max(underused.total_ns, 1))} of the GPU has nothing to do meanwhile."

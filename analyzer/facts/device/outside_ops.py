@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.moments import moments_in
 
 
 def launches_beside(launched: pd.DataFrame, ops: pd.DataFrame, first: Int64Array, length: Int64Array) -> BoolArray:
@@ -29,7 +30,7 @@ def launches_beside(launched: pd.DataFrame, ops: pd.DataFrame, first: Int64Array
         last = np.searchsorted(begins, calls, side="right") - 1
         beside = calls[(last < 0) | (calls >= ends[np.maximum(last, 0)])]
         begin, stop = start[first[mine]], end[first[mine] + length[mine] - 1]
-        between = np.searchsorted(beside, stop) - np.searchsorted(beside, begin)
+        between = moments_in(beside, begin, stop)
         # One stands behind the last op, where that ends the stretch.
         found[mine] = 2 * between >= length[mine] - 1
     return found

@@ -18,6 +18,7 @@ from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import distinct
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, is_any, matching
+from analyzer.spans.moments import moments_in
 from analyzer.spans.nesting import nest
 from analyzer.spans.usual import usual_ns
 from traces.patterns import Pattern
@@ -162,7 +163,6 @@ def _begins(starts: Int64Array, nodes: Int64Array, made: Int64Array, done: Int64
     place = np.searchsorted(nodes, made, side="left")
     made, done, place = made[place < len(nodes)], done[place < len(nodes)], place[place < len(nodes)]
     node = nodes[place]
-    starts = np.sort(starts)
-    between = np.searchsorted(starts, node, side="left") - np.searchsorted(starts, done, side="left")
+    between = moments_in(starts, done, node)
     found: Int64Array = distinct(node[(between <= 0) & (node >= done - _ROUNDED_NS)])
     return found

@@ -15,6 +15,7 @@ import pandas as pd
 from analyzer.facts.device.launches import LAUNCHING
 from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import distinct_texts, is_any
+from analyzer.spans.moments import moments_in
 from traces.patterns import Pattern
 from traces.trace import Trace
 
@@ -111,7 +112,7 @@ def _are_parts(trace: Trace, ranges: pd.DataFrame, mine: pd.DataFrame, found: Ti
     if 1 < numbered < len(mine):
         return True
     others = ranges[(ranges["thread"] == found.thread) & ~ranges.index.isin(mine.index)]
-    held = np.searchsorted(start, others["end_ns"].to_numpy()) - np.searchsorted(start, others["start_ns"].to_numpy())
+    held = moments_in(start, others["start_ns"].to_numpy(), others["end_ns"].to_numpy())
     if ((held > 1) & (held < len(start))).any():
         return True
     if counted_seldom(trace, len(start)):
