@@ -84,9 +84,9 @@ def test_a_rank_that_is_not_here_leaves_groups_that_may_be_others(tmp_path: Path
     assert found.matched.matched == 0
 
 
-def pipelines(*second: float, shapes: bool = True) -> list[TraceBuilder]:
+def pipelines(*second: float, shapes: bool = True, groups: Sequence[dict[str, Any]] = PIPELINES) -> list[TraceBuilder]:
     """Two replicas of a pipeline of two stages; the ranks of a stage are neighbours."""
-    info = {"pg_count": 5, "pg_config": PIPELINES}
+    info = {"pg_count": len(groups), "pg_config": groups}
     one = gpipe((10.0, 10.0), 4, shapes=shapes, info={**info, "world_size": 4}, numbers=(0, 2))
     other = gpipe(second or (10.0, 10.0), 4, shapes=shapes, info={**info, "world_size": 4}, numbers=(1, 3))
     return [one[0], other[0], one[1], other[1]]
@@ -101,9 +101,46 @@ def test_places_of_messages_are_told_by_who_asks_for_them(tmp_path: Path) -> Non
     assert found.pipeline.stated
 
 
-def test_without_places_messages_are_not_told(tmp_path: Path) -> None:
+def called(**words: str) -> list[dict[str, Any]]:
+    """The groups of two pipelines, some of them by other words."""
+    return [one | {"pg_desc": words.get(one["pg_desc"], one["pg_desc"])} for one in PIPELINES]
+
+
+def test_without_places_messages_are_those_of_the_group_of_two_that_is_called_a_pipeline(tmp_path: Path) -> None:
     found = job(tmp_path, pipelines(shapes=False))
+    assert {one.ranks: one.kind for one in found.groups} == {(0, 2): "pp", (1, 3): "pp"}
+    assert found.pipeline is not None
+    assert [one.ranks for one in found.pipeline.stages] == [(0, 1), (2, 3)]
+
+
+@pytest.mark.parametrize("words", [{"mesh_pp": "mesh_a"}, {"mesh_dp": "mesh_cp"}], ids=["no pipeline", "sequences too"])
+def test_without_places_messages_are_not_told_where_no_word_tells_their_group(
+    tmp_path: Path, words: dict[str, str]
+) -> None:
+    found = job(tmp_path, pipelines(shapes=False, groups=called(**words)))
     assert (found.matched.matched, found.pipeline) == (0, None)
+
+
+@pytest.mark.parametrize(("word", "stated"), [("mesh_pp", True), ("mesh_a", False)])
+def test_of_groups_that_agree_a_pipeline_s_goes_before_that_of_all_ranks(
+    tmp_path: Path, word: str, stated: bool
+) -> None:
+    # Of the ranks 0 to 2 a place in their own group is the same one in that of all.
+    groups = [
+        {"pg_name": "0", "pg_desc": "default_pg", "pg_size": 6, "ranks": list(range(6))},
+        {"pg_name": "1", "pg_desc": word, "pg_size": 3, "ranks": [0, 1, 2]},
+        {"pg_name": "2", "pg_desc": word, "pg_size": 3, "ranks": [3, 4, 5]},
+    ]
+    info = {"pg_count": 3, "pg_config": groups, "world_size": 6}
+    ranks = [
+        one
+        for numbers in ((0, 1, 2), (3, 4, 5))
+        for one in gpipe((10.0, 10.0, 10.0), 4, shapes=True, info=info, numbers=numbers)
+    ]
+    found = job(tmp_path, ranks)
+    assert found.matched.contradicting == 0
+    assert found.pipeline is not None
+    assert found.pipeline.stated is stated
 
 
 def test_messages_that_nobody_asks_for_are_not_told(tmp_path: Path) -> None:
