@@ -46,6 +46,12 @@ def _own_ratio(one: RankSummary) -> float:
     return 1 - min((one.interrupted_ns or 0) / max(_in_ops_ns(one), 1), _MOST_TAKEN)
 
 
+def _lost_ratio(one: RankSummary) -> float:
+    """What a rank loses in its ops and between them, as single ops show it, as a share of the steps."""
+    own_ns = sum(step.causes.get(cause, 0) for step in one.steps for cause in _OWN)
+    return (1 - _own_ratio(one)) * own_ns / max(one.window_ns, 1)
+
+
 def _interrupted_ratio(one: RankSummary) -> float:
     """What single ops take longer, as a share of the steps."""
     return (one.interrupted_ns or 0) / max(one.window_ns, 1)
@@ -118,8 +124,8 @@ class Shown(Lacks):
     """As single ops show it, where nobody asked the system."""
 
     def most(self, but: int | None = None) -> float:
-        """The greatest share that single ops take longer than their like."""
-        return max((_interrupted_ratio(one) for one in self._summaries if one.rank != but), default=0.0)
+        """The greatest share that is lost, as single ops show it that take longer than their like."""
+        return max((_lost_ratio(one) for one in self._summaries if one.rank != but), default=0.0)
 
     def many(self, but: int | None = None) -> bool:
         """Whether single ops of a rank take much longer."""
@@ -127,10 +133,12 @@ class Shown(Lacks):
 
     def explain(self, late: LateRank, step_ns: float) -> bool:
         """Whether it is late as a lack of cores looks, and by nothing that it does beyond the others."""
-        if not self.many(late.rank):
-            return self.many() and late.cause in _LIKE_A_LACK and not _stays(late)
         # Ops that take longer on all ranks tell no slow one; what a rank does more than the others is more without that as well.
-        return late.cause in _LIKE_A_LACK or self._beyond_ns(late.rank, _OWN) < LATE_RATIO * step_ns
+        alike = late.cause in _LIKE_A_LACK or self._beyond_ns(late.rank, _OWN) < LATE_RATIO * step_ns
+        if not self.many(late.rank):
+            # What lies between the ops of the one rank that lacks cores takes longer as well, but in no such order.
+            return self.many() and not _stays(late) and alike and (late.cause in _LIKE_A_LACK or late.every is None)
+        return alike
 
     def why_unsaid(self) -> str:
         """With whose ops are interrupted, and what would tell."""

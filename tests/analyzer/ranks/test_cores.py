@@ -9,6 +9,8 @@ import pytest
 
 from analyzer.ranks.document import Job as MergedJob
 from analyzer.ranks.merge import merge
+from analyzer.ranks.summary import RankSummary
+from analyzer.ranks.waiting.lacks import Shown
 from jobs.merged import ranks
 from jobs.simulated import MS, Job
 
@@ -140,18 +142,21 @@ def test_a_rank_that_is_late_in_too_few_steps_is_not_told_so_where_it_lacked_its
 
 def interrupted(plan: dict[str, Any], *parts: float) -> MergedJob:
     """A job of three ranks of which single ops take such shares of what all of them take longer than in other steps."""
+    return merge(with_interrupted(plan, *parts))
+
+
+def with_interrupted(plan: dict[str, Any], *parts: float) -> list[RankSummary]:
+    """The ranks of such a job."""
     known = {name: tuple(value.items()) if isinstance(value, dict) else value for name, value in plan.items()}
     made = ranks("titan", program="ddp", dp=3, steps=14, **known)
-    return merge(
-        [
-            msgspec.structs.replace(
-                one,
-                device_kind="cpu",
-                interrupted_ns=int(part * sum(step.causes.get("compute", 0) for step in one.steps)),
-            )
-            for one, part in zip(made, parts, strict=True)
-        ]
-    )
+    return [
+        msgspec.structs.replace(
+            one,
+            device_kind="cpu",
+            interrupted_ns=int(part * sum(step.causes.get("compute", 0) for step in one.steps)),
+        )
+        for one, part in zip(made, parts, strict=True)
+    ]
 
 
 def test_nobody_is_late_in_some_steps_where_single_ops_of_ranks_take_longer() -> None:
@@ -211,3 +216,25 @@ def test_a_job_in_which_no_rank_is_interrupted_by_much_has_a_report() -> None:
     job = interrupted({"lengths": 0.15}, 0.09, 0.09, 0.09)
     assert job.verdict.held_up_by == "not clear"
     assert "single ops of rank 0 take milliseconds longer" in job.verdict.text
+
+
+@pytest.mark.parametrize(("part", "held"), [(0.1, "several ranks"), (0.3, "not clear")])
+def test_what_lies_between_ops_is_lost_like_what_they_lose(part: float, held: str) -> None:
+    """Steps wait in turn by more than single ops lose, and by no more than all that the ranks do loses with them."""
+    pauses = {"hiccup": 12 * MS, "python": dict.fromkeys(range(3), 30 * MS)}
+    assert interrupted(pauses, part, part, part).verdict.held_up_by == held
+
+
+@pytest.mark.parametrize(
+    ("lost", "python_ms", "every", "explained"),
+    [(0.5, 4, None, True), (0.5, 4, 2, False), (0.3, 15, None, False), (0.0, 4, None, False)],
+    ids=["no more than lost", "at equal distances", "more than lost", "nothing is lost"],
+)
+def test_of_the_one_rank_that_lacks_cores_what_lies_between_its_ops_is_no_cause_of_its_own(
+    lost: float, python_ms: int, every: int | None, explained: bool
+) -> None:
+    made = with_interrupted({"python": {1: python_ms * MS}, "every": 2}, 0.0, lost, 0.0)
+    job = interrupted({"python": {1: python_ms * MS}, "every": 2}, 0.0, 0.0, 0.0)
+    late = msgspec.structs.replace(job.late[0], every=every)
+    assert (late.rank, late.cause) == (1, "host")
+    assert Shown(made).explain(late, job.step_ns) is explained
