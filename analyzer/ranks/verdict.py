@@ -10,7 +10,7 @@ from analyzer.ranks.alignment.borne_out import Judged
 from analyzer.ranks.alignment.roll import Roll
 from analyzer.ranks.document import HeldUpBy, JobVerdict, LateRank, OtherLoop, Together, WhatIf
 from analyzer.ranks.loop_words import for_them, in_which, who_runs
-from analyzer.units import count, duration, share
+from analyzer.units import count, duration, listed, share
 
 # Below this share of the step nothing that a change of links or stages saves is worth a sentence; and "nobody" is said only
 # where no more than that went unjudged.
@@ -19,6 +19,8 @@ WORTH_RATIO = 0.05
 _MOST_RATIO = 0.6
 # Ranks are named as those that hold the job up where all of them alike save no more than this many times as much.
 _MORE_RATIO = 1.5
+# Ranks that are not here are named up to so many: of more the number says enough.
+_NAMED = 8
 
 
 class Grounds(msgspec.Struct, frozen=True):
@@ -234,4 +236,8 @@ def _scope(roll: Roll) -> str:
     if not roll.world_size or len(roll.used) >= roll.world_size:
         return ""
     gone = roll.world_size - len(roll.used)
-    return f" {len(roll.used)} of {roll.world_size} ranks are here; nothing is known of the other {gone}."
+    here = {one.rank for one in roll.used}
+    names = [str(rank) for rank in range(roll.world_size) if rank not in here] if gone <= _NAMED else []
+    # A file may state a rank that the job does not have.
+    which = f", {'rank' if gone == 1 else 'ranks'} {listed(names)}" if names and len(names) == gone else ""
+    return f" {len(roll.used)} of {roll.world_size} ranks are here; nothing is known of the other {gone}{which}."

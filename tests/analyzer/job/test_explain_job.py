@@ -121,7 +121,7 @@ def test_of_two_ranks_among_128_nothing_is_said_of_the_others() -> None:
     assert (job.present, job.world_size, job.missing) == (2, 128, 126)
     assert job.late == ()
     assert not any(link.slow for link in job.links)
-    assert "2 of 128 ranks are here; nothing is known of the other 126" in job.verdict.text
+    assert "2 of 128 ranks are here; nothing is known of the other 126." in job.verdict.text
     assert job.verdict.held_up_by == "not clear"
     assert job.pipeline is None
     assert all(one.at_most for one in job.what_if)

@@ -152,7 +152,7 @@ def test_missing_doubled_untrusted_and_unreadable_ranks_are_named_and_the_rest_i
     assert {(6, "missing"), (7, "unreadable"), (3, "untrusted"), (2, "doubled"), (2, "ok")} <= states
     assert {one.file for one in job.failed} == {"rank_7.json", "rank_2_copy.json", "trace.json", "rank_3.json"}
     assert [(one.rank, one.cause) for one in job.late] == [(1, "device")]
-    assert "5 of 8 ranks are here; nothing is known of the other 3" in job.verdict.text
+    assert "5 of 8 ranks are here; nothing is known of the other 3, ranks 3, 6 and 7." in job.verdict.text
     # With members missing nobody knows when the last one came.
     assert job.links == ()
 
