@@ -1,8 +1,8 @@
 """PG004 heavy-instrumentation: the profiler slows the steps down.
 
 ## What it finds
-A recording whose options slow the host: Python stacks on a busy host, or a profiled step over 1.3 times as long as one
-without the profiler.
+A recording whose options slow the host: Python stacks on a busy host, a profiled step over 1.3 times as long as one
+without the profiler, or ops that do next to nothing and take longer than launch calls.
 
 ## Why it costs time
 Each recorded event costs host time. Launches, Python and optimizers look slower than they are, and the device seems to
@@ -10,7 +10,10 @@ idle.
 
 ## How it is measured
 Host events a millisecond of the used steps where stacks were recorded (more than 20 is a busy host), and, where
-`advisor collect` timed steps without the profiler, the ratio of both step times.
+`advisor collect` timed steps without the profiler, the ratio of both step times. Beside a device also the median of ops that
+only describe a tensor anew (`view`, `as_strided`), set beside that of launch calls: these take several times as long where
+nothing but the profiler looks on. What a quarter of those ops takes at most, times the number of all ops, as far as the
+device idles behind the host, is the share of the steps; from 10 % on findings on such idle time are doubted.
 
 ## Example
 Misleading:
@@ -37,7 +40,8 @@ On a device-bound program the slower host hides behind the device and the figure
 while the steps were recorded, the slowdown may be theirs; the finding says so.
 
 ## Thresholds
-None to set: 20 events a millisecond and 1.3 times, the limits of `analyzer/facts/health/disturbance/instrumentation.py`.
+None to set: 20 events a millisecond, 1.3 times, and 10 % of the steps, the limits of
+`analyzer/facts/health/disturbance/instrumentation.py`.
 
 ## References
 - kineto issue 325; pytorch issue 174555

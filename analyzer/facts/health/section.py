@@ -140,7 +140,7 @@ CHECKS: Mapping[str, Callable[[HealthFacts], Iterable[Symptom]]] = {
     "repairs": lambda of: repairs.check(of.trace),
     "few": lambda of: few.check(of.trace, of._steps, of._host.threads.anywhere("compile")),
     "warmup": lambda of: warmup.check(of.trace, of._steps, of.warmup),
-    "instrumentation": lambda of: instrumentation.check(of.trace, of._steps, of._time),
+    "instrumentation": lambda of: instrumentation.check(of.trace, of._steps, of._time, of._host.described_ops),
     "crowding": lambda of: crowding.check(of._recording, of._device, of._steps, of._time, of._input),
     "correlation": lambda of: correlation.check(of.trace, of._device, of._steps),
     "backward": lambda of: backward.check(of.trace),

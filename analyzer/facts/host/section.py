@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.among_ranks import among_ranks
 from analyzer.facts.host.copied_rows import CopiedRows, copied_rows
+from analyzer.facts.host.described_ops import DescribedOps, described_ops
 from analyzer.facts.host.dispatch_owner import DispatchOwner, dispatch_owner
 from analyzer.facts.host.engine_steps import engine_steps
 from analyzer.facts.host.frames_known import listing_buffers, merging
@@ -63,6 +64,11 @@ class HostFacts(Section):
     def tree(self) -> HostTree:
         """Ops, ranges and calls of the host, nested."""
         return host_tree(self.trace)
+
+    @fact
+    def described_ops(self) -> DescribedOps | None:
+        """What ops of the used steps take that only describe a tensor anew; None where few such are."""
+        return described_ops(self.trace, self.tree, self._steps.host_window)
 
     @fact
     def ops(self) -> OpTree:

@@ -6,15 +6,20 @@ from collections.abc import Iterator
 
 from analyzer.facts.health.disturbance.crowding import CROWDED_RATIO
 from analyzer.facts.health.symptom import Gravity, Symptom
+from analyzer.facts.host.described_ops import DescribedOps
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
-from analyzer.units import share
+from analyzer.units import duration, share
 from traces.trace import Capability, Trace
 
 # Host events a millisecond from which Python stacks distort the step (rules.md PG004).
 _BUSY_HOST_EVENTS_PER_MS = 20.0
 # A profiled step this much slower than an unprofiled one is no longer the user's step.
 _SLOWDOWN = 1.3
+# From this share of the steps on, idle time is not the program's alone.
+_LEAST_RATIO = 0.1
+# Idle time that a host has which is late with its next work.
+_LATE = ("framework", "launch", "python", "optimizer")
 
 
 def heavy_options(trace: Trace) -> tuple[str, ...]:
@@ -28,8 +33,8 @@ def heavy_options(trace: Trace) -> tuple[str, ...]:
     return tuple(heavy)
 
 
-def check(trace: Trace, steps: Steps, time: TimeFacts) -> Iterator[Symptom]:
-    """Stacks on a busy host, or a measured slowdown."""
+def check(trace: Trace, steps: Steps, time: TimeFacts, described: DescribedOps | None) -> Iterator[Symptom]:
+    """Stacks on a busy host, a measured slowdown, or ops that nothing but being looked at makes long."""
     trace, top = trace, trace.meta.top
     options = heavy_options(trace)
     window = steps.host_window
@@ -53,6 +58,27 @@ def check(trace: Trace, steps: Steps, time: TimeFacts) -> Iterator[Symptom]:
             yield _slower(
                 steps, time, slowdown, unprofiled, optional=bool(options or top.get("record_shapes") in (1, True))
             )
+    if described is not None:
+        yield from _looked_at(steps, time, described)
+
+
+def _looked_at(steps: Steps, time: TimeFacts, described: DescribedOps) -> Iterator[Symptom]:
+    """Ops that do next to nothing take longer than launch calls: what they have in common is that each is recorded."""
+    # Beside a busy device a late host costs nothing.
+    ratio = steps.ratio(min(described.total_ns, time.waterfall.owned(*_LATE).total_ns))
+    if described.median_ns <= described.launch_ns or ratio < _LEAST_RATIO:
+        return
+    yield Symptom(
+        "PG004",
+        Gravity.CAUTION,
+        f"Ops that only describe a tensor anew (view, as_strided) take {duration(described.median_ns)}, a launch call "
+        f"{duration(described.launch_ns)}; usual are less than 3 us. Something looks at each op: an observer beside the profiler, "
+        f"stacks, or a build for debugging. Over {described.ops:,} ops the device idles for it {share(ratio)} of the steps.",
+        "record without ExecutionTraceObserver, stacks, shapes and memory, on a release build, and read idle time from that",
+        described.ops,
+        ratio,
+        touches=_LATE,
+    )
 
 
 def _slower(steps: Steps, time: TimeFacts, slowdown: float, unprofiled_ns: int, *, optional: bool) -> Symptom:

@@ -203,6 +203,31 @@ def test_pg004_a_measured_slowdown(unprofiled: object, fires: bool) -> None:
     assert ("PG004" in found(sound(advisor={"unprofiled_step_ns": unprofiled}))) is fires
 
 
+def described(view: float, *, kernel: float = 5) -> TraceBuilder:
+    """Three steps of 60 views of so many microseconds, each with a launch of 6 behind it."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 3_000
+        builder.step(number, at, 3_000)
+        for index in range(60):
+            begin = at + index * 50
+            builder.op("aten::view", begin, view)
+            builder.op("aten::add", begin + 30, 15)
+            builder.launch(begin + 32, call_dur=6, kernel_start=begin + 40, kernel_dur=kernel)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("view", "kernel", "fires"), [(20, 5, True), (7, 5, True), (5, 5, False), (1, 5, False), (20, 49, False)]
+)
+def test_pg004_ops_that_do_nothing_take_longer_than_launches(view: float, kernel: float, fires: bool) -> None:
+    symptom = found(described(view, kernel=kernel)).get("PG004")
+    assert (symptom is not None) is fires
+    assert symptom is None or (
+        symptom.touches == ("framework", "launch", "python", "optimizer") and symptom.ratio > 0.1
+    )
+
+
 # PG005: what was not recorded
 
 
