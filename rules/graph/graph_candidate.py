@@ -186,7 +186,7 @@ def _nothing_to_capture(facts: Facts, limits: Limits, found: Repetition, claims:
     unsaid = _unsaid(facts, found)
     if unsaid:
         return cannot_tell(unsaid)
-    obstacle = _obstacle(found) or _own_work(facts, claims) or _updating(facts, claims)
+    obstacle = _obstacle(found) or _own_work(facts, claims) or _updating(facts, claims) or _behind(facts, claims)
     if obstacle:
         return clear(obstacle)
     ratio = facts.steps.ratio(claims.total_ns)
@@ -246,6 +246,18 @@ def _updating(facts: Facts, claims: IntervalSet) -> str:
     return (
         f"{share(inside / claims.total_ns)} of that idle time lies inside `{work.class_name}.step`, which a graph of the model "
         "leaves as it is"
+    )
+
+
+def _behind(facts: Facts, claims: IntervalSet) -> str:
+    """Whether most of the time lies in loops over tensors behind the backward pass, as of averaged weights; empty elsewhere."""
+    loops = IntervalSet.union(loop.spans for loop in facts.loops.found if loop.over_list) & facts.model.behind_passes
+    inside = (claims & (loops | facts.model.optimizing.step_time)).total_ns
+    if 2 * inside <= claims.total_ns:
+        return ""
+    return (
+        f"{share(inside / claims.total_ns)} of that idle time lies in loops over tensors behind the backward pass, which a graph "
+        "of the model leaves as it is"
     )
 
 

@@ -10,6 +10,7 @@ from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.isolation import fact, passing
 from analyzer.facts.kernels.cpu_work import OwnTime, longest_op, own_by_name
 from analyzer.facts.model.before_updates import before_updates
+from analyzer.facts.model.behind_passes import behind_passes
 from analyzer.facts.model.compiled import CHECKS, Compiled, compiled
 from analyzer.facts.model.decompositions import Decompositions, decompositions
 from analyzer.facts.model.dense_tables import DenseTables, dense_tables
@@ -98,6 +99,11 @@ class ModelFacts(Section):
     def before_updates(self) -> IntervalSet:
         """Host time between a backward pass and the end of the update behind it."""
         return before_updates(self.trace, self.optimizing.spans)
+
+    @fact
+    def behind_passes(self) -> IntervalSet:
+        """Host time of each step behind its last backward pass; empty where nothing shows to be trained."""
+        return behind_passes(self.trace, self._steps)
 
     @fact
     def outside_passes(self) -> IntervalSet:

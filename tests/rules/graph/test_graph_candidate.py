@@ -7,10 +7,12 @@ import pytest
 from analyzer.engine import Judged
 from analyzer.finding import State
 from building.builders import TraceBuilder
+from building.clocked import Clocked
 from building.dialects import torch_1_9
 from rules.graph.graph_candidate import RULE
 from rules.sync.blocking_launch import RULE as BLOCKING
 from running.one_rule import judged, run
+from stories.models import ADD, blocks, blocks_back, update
 
 
 def world(
@@ -218,3 +220,30 @@ def test_the_way_from_one_queued_kernel_to_the_next_is_bound_but_not_likely() ->
 
     plain, apart = queued(0), queued(4)
     assert (apart.ns_per_step - apart.usual_ns_per_step) - (plain.ns_per_step - plain.usual_ns_per_step) == 4_000
+
+
+def averaged(*, behind: bool) -> TraceBuilder:
+    """Weights averaged one by one behind each backward pass, or as many short ops in the forward pass."""
+    world = Clocked()
+    for _ in world.steps(4):
+        for _ in range(0 if behind else 320):
+            for op in ("mul_", "mul", "add_"):
+                world.kernel_of(f"aten::{op}", ADD, 3, host=11)
+        blocks(world, 20, 0.3)
+        blocks_back(world, 20, 0.3)
+        update(world, dur=100)
+        for _ in range(320 if behind else 0):
+            for op in ("mul_", "mul", "add_"):
+                world.kernel_of(f"aten::{op}", ADD, 3, host=11)
+    return world
+
+
+@pytest.mark.parametrize(("behind", "state"), [(True, State.CLEAR), (False, State.FIRED)])
+def test_a_graph_of_the_model_does_not_hold_what_is_behind_its_backward_pass(behind: bool, state: State) -> None:
+    result = run(RULE, averaged(behind=behind))
+    assert result.state is state
+    if behind:
+        assert (
+            "in loops over tensors behind the backward pass, which a graph of the model leaves as it is"
+            in result.reason
+        )
