@@ -105,6 +105,20 @@ def opened(folder: Path, now: RunsOf, *, resume: bool) -> Iterator[None]:
         yield
 
 
+def kept_words(folder: Path) -> str:
+    """What an interrupted tuning leaves in its run folder, and how to go on.
+
+    Args:
+        folder: The run folder.
+    """
+    runs = folder / RUNS
+    if runs.is_file() and runs.stat().st_size:
+        return f"what was measured is kept in {folder}: --resume goes on from there"
+    if (folder / RECORDING).is_file():
+        return f"nothing was measured yet; the recording is kept in {folder}: --resume goes on from there"
+    return "nothing was recorded or measured yet"
+
+
 def _check(folder: Path, now: RunsOf, resume: bool) -> None:
     for name in (RUNS, RECORDING, SCRIPT):
         path = folder / name

@@ -19,6 +19,8 @@ from traces.collect.trace_advisor_hook.phases.stacks import LEFT_OUT
 from traces.errors import UntrustedTraceError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from analyzer.engine.trust import TrustGrade
     from traces.collect.script.session import Recording, ScriptConfig, Verdict
 
@@ -71,7 +73,8 @@ class _Collect(click.Command):
         """Parse the command line; up to the first word alone where that is a program."""
         from traces.collect.script.launching import is_program, spoken_python
 
-        ahead = click.Context(self, allow_interspersed_args=False, resilient_parsing=True)
+        # Below the same parent: click keeps the help option of who asks first, and without one it is `--help` alone.
+        ahead = click.Context(self, parent=ctx.parent, allow_interspersed_args=False, resilient_parsing=True)
         with contextlib.suppress(click.UsageError):  # which the parser says again below
             options = self.make_parser(ahead).parse_args(list(args))[0]
             # What was not given is a mark of click's own in some versions, and missing in others.
@@ -180,7 +183,7 @@ def _collect_script(config: ScriptConfig, calibrates: bool) -> int:
     """Run it, say on stderr what was written, and return the exit code."""
     from traces.collect.script.session import collect_script
 
-    result = collect_script(config, judge)
+    result = collect_script(config, judge, lambda words: click.echo(f"advisor: {words}", err=True))
     for recording in result.recordings:
         _tell(recording)
     for path in result.set_aside:
@@ -189,8 +192,10 @@ def _collect_script(config: ScriptConfig, calibrates: bool) -> int:
         for recording in result.recordings:
             told = _calibrated(recording.path, str(config.python or sys.executable))
             click.echo(f"advisor: {told}", err=True)
-    if result.recordings:
-        places = [result.folder] if result.folder is not None else [recording.path for recording in result.recordings]
+    # A file of no use has been told so: to explain it would only say that again.
+    of_use = [recording.path for recording in result.recordings if recording.verdict.usable]
+    if of_use:
+        places = [result.folder] if result.folder is not None else of_use
         click.echo(f"advisor: next: advisor explain {shlex.join(map(str, places))}", err=True)
     if not result.recordings:
         if result.status == 0 and not result.untouched:
@@ -217,12 +222,8 @@ def _tell(recording: Recording) -> None:
     click.echo("advisor: " + summary(recording.path, recording.events, recording.steps, recording.bytes), err=True)
     if recording.path.suffix != ".gz" and recording.bytes >= _LARGE_BYTES:
         click.echo(f"advisor: note: -o {recording.path.name}.gz writes it compressed: about a tenth of that", err=True)
-    if recording.stacks_left_out:
-        click.echo(f"advisor: note: {LEFT_OUT}", err=True)
-    if recording.evidence_left_out:
-        click.echo(f"advisor: note: {_WITHOUT_EVIDENCE}", err=True)
-    if recording.counters_left_out:
-        click.echo(f"advisor: note: no counters are sampled: {recording.counters_left_out}", err=True)
+    for note in _left_out(recording):
+        click.echo(f"advisor: note: {note}", err=True)
     if recording.source == "loader":
         click.echo("advisor: note: no optimizer stepped, steps are taken from the DataLoader's batches", err=True)
     elif recording.source == "time":
@@ -236,6 +237,18 @@ def _tell(recording: Recording) -> None:
         click.echo(f"advisor: {recording.path} is of no use: {recording.verdict.message}", err=True)
     elif recording.verdict.message:
         click.echo(f"advisor: note: {recording.verdict.message}", err=True)
+
+
+def _left_out(recording: Recording) -> Iterator[str]:
+    """What was asked for and is not so."""
+    if recording.not_there:
+        yield f"{recording.not_there}: it is kept in {recording.path.parent} until you move it"
+    if recording.stacks_left_out:
+        yield LEFT_OUT
+    if recording.evidence_left_out:
+        yield _WITHOUT_EVIDENCE
+    if recording.counters_left_out:
+        yield f"no counters are sampled: {recording.counters_left_out}"
 
 
 def judge(path: Path) -> Verdict:

@@ -136,6 +136,7 @@ def _tuned(wanted: Wanted, machine: About, *, screen: bool) -> tuple[Tuning, int
         KeyboardInterrupt: It was ended before anything was tried.
     """
     from analyzer.engine.plugins import load_rules
+    from analyzer.tune.run_folder import kept_words
     from analyzer.tune.session import planned, tune
     from traces.collect.tune.run import run
 
@@ -147,7 +148,7 @@ def _tuned(wanted: Wanted, machine: About, *, screen: bool) -> tuple[Tuning, int
             return _shown(wanted, machine, analysis, outside)
         tuning = tune(wanted, machine, lambda: analysis, outside, told, run)
     except KeyboardInterrupt:
-        click.echo(f"advisor: what was measured is kept in {wanted.folder}: --resume goes on from there", err=True)
+        click.echo(f"advisor: {kept_words(wanted.folder)}", err=True)
         raise
     return tuning, 0 if told.interrupt is None else code_of(told.interrupt)
 

@@ -55,7 +55,8 @@ def lines(live: Live, width: int, seconds: float, glyphs: Glyphs, *, stopping: b
     told.append(Content(""))
     told += [Content.styled(line(note, max(width, 20)), "$quiet") for note in live.notes[-_MOST_NOTES:]]
     if stopping:
-        told.append(Content.styled("Stopping: what was measured is kept.", "bold $sev-medium"))
+        kept = "what was measured is kept" if live.baseline else "nothing was measured yet"
+        told.append(Content.styled(f"Stopping: {kept}.", "bold $sev-medium"))
     return [one.truncate(max(width, 1), ellipsis=True) for one in told]
 
 

@@ -210,7 +210,7 @@ def test_a_script_keeps_its_status_and_its_output(capsys, monkeypatch):
     asked: list[ScriptConfig] = []
     good = Recording(Path("t.json"), 9, 6, 100, "loader", 3_000_000, 2_000_000, Verdict(usable=True))
 
-    def run(config, judge):
+    def run(config, judge, say):
         asked.append(config)
         return ScriptResult(status=7, recordings=[good])
 
@@ -249,7 +249,7 @@ def test_options_behind_a_launcher_are_its_own(monkeypatch, tmp_path, words, ask
     given: list[ScriptConfig] = []
     monkeypatch.setattr(
         "traces.collect.script.session.collect_script",
-        lambda config, judge: given.append(config) or ScriptResult(status=7, problem="none"),
+        lambda config, judge, say: given.append(config) or ScriptResult(status=7, problem="none"),
     )
     assert main(["collect", *words.split()]) == 7
     assert given == [ScriptConfig(compress_from=20_000_000, **asked)]
@@ -268,7 +268,7 @@ def test_a_script_that_cannot_be_recorded(capsys, monkeypatch, arguments, code, 
 
     monkeypatch.setattr(
         "traces.collect.script.session.collect_script",
-        lambda config, judge: ScriptResult(problem="no steps", fix="more"),
+        lambda config, judge, say: ScriptResult(problem="no steps", fix="more"),
     )
     assert main(["collect", *arguments]) == code
     assert message in capsys.readouterr().err

@@ -37,7 +37,7 @@ def test_a_large_file_may_be_compressed(capsys, monkeypatch, name, size, hint):
 
     made = Recording(Path(name), 9, 6, size, "optimizer", None, None, Verdict(usable=True))
     monkeypatch.setattr(
-        "traces.collect.script.session.collect_script", lambda config, judge: ScriptResult(recordings=[made])
+        "traces.collect.script.session.collect_script", lambda config, judge, say: ScriptResult(recordings=[made])
     )
     assert main(["collect", "train.py"]) == 0
     assert ("note: -o t.json.gz writes it compressed" in capsys.readouterr().err) is hint
@@ -51,7 +51,7 @@ def test_counters_that_were_asked_for_and_are_none_are_told(capsys, monkeypatch,
     asked = []
     monkeypatch.setattr(
         "traces.collect.script.session.collect_script",
-        lambda config, judge: (asked.append(config.counters), ScriptResult(recordings=[made]))[1],
+        lambda config, judge, say: (asked.append(config.counters), ScriptResult(recordings=[made]))[1],
     )
     assert main(["collect", "--counters", "activity", "train.py"]) == 0
     assert main(["collect", "train.py"]) == 0
@@ -67,7 +67,7 @@ def test_that_no_line_is_named_is_told_where_lines_were_asked_for(capsys, monkey
         Path("t.json"), 9, 6, 99, "optimizer", None, None, Verdict(usable=True), evidence_left_out=left_out
     )
     monkeypatch.setattr(
-        "traces.collect.script.session.collect_script", lambda config, judge: ScriptResult(recordings=[made])
+        "traces.collect.script.session.collect_script", lambda config, judge, say: ScriptResult(recordings=[made])
     )
     assert main(["collect", "--evidence", "train.py"]) == 0
     assert ("note: --evidence found no step for stacks" in capsys.readouterr().err) is left_out
@@ -79,7 +79,7 @@ def test_stacks_that_were_asked_for_and_are_none_are_told(capsys, monkeypatch, l
 
     made = Recording(Path("t.json"), 9, 6, 99, "optimizer", None, None, Verdict(usable=True), stacks_left_out=left_out)
     monkeypatch.setattr(
-        "traces.collect.script.session.collect_script", lambda config, judge: ScriptResult(recordings=[made])
+        "traces.collect.script.session.collect_script", lambda config, judge, say: ScriptResult(recordings=[made])
     )
     assert main(["collect", "--stacks", "train.py"]) == 0
     assert ("note: no stacks are recorded: torch before 2.7" in capsys.readouterr().err) is left_out

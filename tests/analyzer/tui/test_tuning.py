@@ -81,6 +81,7 @@ def test_what_is_over_shows_what_came_of_it() -> None:
     assert any("workers=2" in line and "64 % less (61 to 67 %)  helps" in line for line in shown)
     assert any("its ceiling is below" in line for line in shown)
     assert shown[-1] == "Stopping: what was measured is kept."
+    assert drawn(told(*STORY[:1]), stopping=True)[-1] == "Stopping: nothing was measured yet."
 
 
 def test_combinations_get_rows_of_their_own() -> None:

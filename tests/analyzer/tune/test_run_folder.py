@@ -17,7 +17,7 @@ from analyzer.cli.commands import tune
 from analyzer.cli.main import main
 from analyzer.tune import events
 from analyzer.tune.bench import Bench
-from analyzer.tune.run_folder import RUNS, SCRIPT, opened, runs_of
+from analyzer.tune.run_folder import RECORDING, RUNS, SCRIPT, kept_words, opened, runs_of
 from analyzer.tune.session import Wanted
 from running.recorded import SAMPLES
 from traces.collect.output.attached import is_whole
@@ -197,3 +197,12 @@ def test_a_damaged_recording_is_made_again(
 def test_a_script_that_cannot_be_read_is_a_message(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         runs_of(Script(target=str(tmp_path / "absent.py")), 0, "m", "t")
+
+
+def test_only_what_is_there_is_said_to_be_kept(tmp_path: Path) -> None:
+    (tmp_path / RUNS).touch()
+    assert kept_words(tmp_path) == "nothing was recorded or measured yet"
+    (tmp_path / RECORDING).write_text("{}")
+    assert kept_words(tmp_path).startswith("nothing was measured yet; the recording is kept in ")
+    (tmp_path / RUNS).write_text("{}\n")
+    assert kept_words(tmp_path).startswith("what was measured is kept in ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -31,6 +32,11 @@ def check(config: ScriptConfig) -> str:
         raise UsageError(
             f"the script {config.target} {what}",
             fix="name a Python file, or a module: advisor collect -m package.train",
+        )
+    if not (config.module or config.program) and Path(config.target).suffix == ".ipynb":
+        raise UsageError(
+            f"the script {config.target} is a notebook, which Python does not run",
+            fix=f"make a script of it: jupyter nbconvert --to script {shlex.quote(config.target)}",
         )
     python = _interpreter(config)
     program = found(config.target, config.python) if config.program else python

@@ -117,6 +117,7 @@ class Recording:
         stacks_left_out: Whether stacks were asked for that the script's torch cannot record.
         counters_left_out: Why counters that were asked for were not sampled; empty where they were, or none were.
         evidence_left_out: Whether the steps with stacks that were asked for beside it were not recorded.
+        not_there: Why the file is not where it was to be, but in the folder for temporary files; empty where it is.
     """
 
     path: Path
@@ -131,6 +132,7 @@ class Recording:
     stacks_left_out: bool = False
     counters_left_out: str = ""
     evidence_left_out: bool = False
+    not_there: str = ""
 
     @property
     def worth(self) -> tuple[int, bool, bool, bool, int]:

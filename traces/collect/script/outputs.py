@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from traces.collect.output.files import write_atomically
 from traces.collect.script.config import ScriptConfig
 from traces.errors import UsageError
 
@@ -60,6 +62,26 @@ class Outputs:
         if self._compress_from is not None and size >= self._compress_from and path.suffix != ".gz":
             path = path.with_name(f"{path.name}.gz")
         return self.names.setdefault(status["pid"], path)
+
+    def kept_elsewhere(self, status: dict[str, Any], content: bytes) -> tuple[Path, int] | None:
+        """Write the file of a process to a folder of its own among the temporary files, which stays; None where no room is there.
+
+        Args:
+            status: What the process tells of itself.
+            content: What to write.
+        """
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="advisor-kept-"))
+        except OSError:
+            return None
+        path = folder / self.names[status["pid"]].name
+        try:
+            size = write_atomically(path, content)
+        except UsageError:
+            folder.rmdir()
+            return None
+        self.names[status["pid"]] = path
+        return path, size
 
     @contextmanager
     def older_set_aside(self) -> Iterator[None]:

@@ -26,7 +26,7 @@ from traces.collect.script.installed import seen_of
 from traces.collect.script.launching import interpreted, launching
 from traces.collect.script.lines import line_samples, loader_rows
 from traces.collect.script.outputs import Outputs
-from traces.collect.script.process import left_to_the_script
+from traces.collect.script.process import Say, left_to_the_script, left_unsaid
 from traces.collect.script.unrecorded import MORE_ROOM, explain
 from traces.collect.script.whole_run import WHOLE, course, write_course
 from traces.errors import UsageError
@@ -40,12 +40,13 @@ __all__ = ["Judge", "Recording", "ScriptConfig", "ScriptResult", "Verdict", "col
 Judge = Callable[[Path], Verdict]
 
 
-def collect_script(config: ScriptConfig, judge: Judge) -> ScriptResult:
+def collect_script(config: ScriptConfig, judge: Judge, say: Say = left_unsaid) -> ScriptResult:
     """Run the script to its end and record some of its steps on the way.
 
     Args:
         config: What to run and record.
         judge: Grades a written file; asked while the script goes on, so that a poor recording can be made again.
+        say: Told, while the script runs, what the person at the terminal has to know.
 
     Raises:
         UsageError: The script, the interpreter or the output cannot be used.
@@ -58,7 +59,7 @@ def collect_script(config: ScriptConfig, judge: Judge) -> ScriptResult:
         if config.guarded is not None:
             told["guard"] = surroundings.guard(scratch.resolve(), Path.cwd())
         settings.write_text(json.dumps(told))
-        with run.outputs.older_set_aside(), _begun(config, python, settings, scratch) as process:
+        with run.outputs.older_set_aside(), _begun(config, python, settings, scratch, say) as process:
             _taken(run, process, config.guarded)
             run.take(complete=False)
         result = run.result(process.returncode)
@@ -67,16 +68,18 @@ def collect_script(config: ScriptConfig, judge: Judge) -> ScriptResult:
 
 
 @contextlib.contextmanager
-def _begun(config: ScriptConfig, python: str, settings: Path, scratch: Path) -> Iterator[subprocess.Popen[bytes]]:
+def _begun(
+    config: ScriptConfig, python: str, settings: Path, scratch: Path, say: Say
+) -> Iterator[subprocess.Popen[bytes]]:
     """The script's process: as a person starts it, or guarded."""
     if config.program:
-        with left_to_the_script() as begun:
+        with left_to_the_script(say) as begun:
             yield begun.begin([*interpreted(python), *config.arguments], launching(str(settings), config.python))
         return
     hook = [python, str(HOOK), str(settings)]
     module = ["-m"] if config.module else []
     if config.guarded is None:
-        with left_to_the_script() as begun:
+        with left_to_the_script(say) as begun:
             yield begun.begin([*hook, *module, config.target, *config.arguments])
         return
     outside = Path.cwd()
@@ -167,13 +170,23 @@ class _Run:
             earlier = self.kept().get(path)
             # A second look may be poorer than the first, or cut short: it takes the name only once that is known.
             first = path if earlier is None else self.folder / path.name
-            size = write_atomically(first, clean.content)
+            not_there = ""
+            try:
+                size = write_atomically(first, clean.content)
+            except UsageError as error:
+                # The script may have run for hours: what it gave is kept where there is room, if not where it was asked for.
+                alone = earlier is None and self.config.guarded is None
+                there = self.outputs.kept_elsewhere(status, clean.content) if alone else None
+                if there is None:
+                    raise
+                (path, size), not_there = there, error.what
+                first = path
             timing = status["advisor"]
             recording = Recording(
                 path, clean.events, clean.steps, size, status["source"],
                 timing["profiled_step_ns"], timing["unprofiled_step_ns"], self.judge(first),
                 clean.steps >= window_of(self.config.active).least, status["stacks_left_out"],
-                str(status.get("counters_left_out", "")), self.config.evidence and not status["evidence"],
+                str(status.get("counters_left_out", "")), self.config.evidence and not status["evidence"], not_there,
             )  # fmt: skip
             if earlier is not None and earlier.worth <= recording.worth:
                 write_atomically(path, clean.content)

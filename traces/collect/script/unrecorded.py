@@ -15,6 +15,9 @@ from traces.ending import BY_SIGNAL
 
 MORE_ROOM = "make room, set TMPDIR to another folder, and try again"
 _BESIDE = "let it write relative to the folder it is started in, or leave saving out with an argument of its own"
+_OWN_PROFILER = "explain the trace that it writes itself, or run it without its profiler"
+# The first step begins where the loop is found, and is none that starts at a mark.
+_LEAST_WAIT = 2
 # What the hook counts, by what a person calls it.
 _COUNTED = {"loader": "batch", "backward": "backward pass", "optimizer": "optimizer step"}
 # Runs wherever torch does: the environment of the script need not have this program.
@@ -40,7 +43,7 @@ def explain(config: ScriptConfig, folder: Path, said: list[dict[str, Any]], stat
         return f"the script was stopped before it wrote {stopped['path']}, outside its scratch folder", _BESIDE
     problem = next((one["problem"] for one in said if one["problem"]), "")
     if problem:
-        fix = "take the profiler out of the script, or run it without one" if "profiler of its own" in problem else ""
+        fix = _OWN_PROFILER if "profiler of its own" in problem else ""
         return problem, fix or MORE_ROOM
     if not said:
         # The trace is written first, and what tells of it then finds no room.
@@ -69,9 +72,10 @@ def explain(config: ScriptConfig, folder: Path, said: list[dict[str, Any]], stat
             _BY_HAND if config.guarded is None else _AS_IT_TRAINS,
         )
     least = window_of(config.active).least
+    wait = max(config.wait, _LEAST_WAIT)
     return (
-        f"the script ended after {done}; a recording needs {config.wait + config.warmup + least} steps "
-        f"(wait {config.wait} + warmup {config.warmup} + active {least})",
+        f"the script ended after {done}; a recording needs {wait + config.warmup + least} steps "
+        f"(wait {wait} + warmup {config.warmup} + active {least})",
         # Nor can who runs it guarded choose how much is recorded.
         "let it run longer"
         + (

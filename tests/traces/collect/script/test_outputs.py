@@ -134,7 +134,7 @@ def test_several_ranks_get_one_next_line(
     ]
     asked: list[ScriptConfig] = []
 
-    def collected(config: ScriptConfig, judge: object) -> ScriptResult:
+    def collected(config: ScriptConfig, judge: object, say: object) -> ScriptResult:
         asked.append(config)
         return ScriptResult(0, recordings, folder=folder)
 
@@ -153,6 +153,35 @@ def test_where_nothing_is_recorded_the_code_is_the_scripts_own_or_says_so(
     status: int, untouched: bool, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     result = ScriptResult(status, [], problem="too few steps", fix="more", untouched=untouched)
-    monkeypatch.setattr("traces.collect.script.session.collect_script", lambda config, judge: result)
+    monkeypatch.setattr("traces.collect.script.session.collect_script", lambda config, judge, say: result)
     assert main(["collect", "train.py"]) == code
     assert "nothing was recorded: too few steps" in capsys.readouterr().err
+
+
+def test_what_has_no_room_where_it_was_asked_for_is_kept_among_the_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    outputs = _outputs(tmp_path / "full" / "t.json")
+    outputs.name(_said(), MB)
+    assert outputs.kept_elsewhere(_said(), b"{}") is None, "there is no such folder either"
+    (tmp_path / "tmp").mkdir()
+    there = outputs.kept_elsewhere(_said(), b"{}")
+    assert there is not None
+    assert (there[0].read_bytes(), there[0].name, there[1]) == (b"{}", "t.json", 2)
+    assert there[0].parent.parent == tmp_path / "tmp"
+    assert outputs.name(_said(), MB) == there[0], "a second look replaces it there"
+
+
+def test_a_notebook_is_no_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Python runs one that is empty of `true` and `null` without a word."""
+    book = tmp_path / "my book.ipynb"
+    book.write_text('{"cells": []}')
+    assert main(["collect", str(book)]) == 2
+    assert f"jupyter nbconvert --to script '{book}'" in capsys.readouterr().err
+
+
+def test_both_words_for_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for word in ("-h", "--help"):
+        assert main(["collect", word]) == 0
+        assert "-h, --help" in capsys.readouterr().out

@@ -31,6 +31,13 @@ def test_batches_are_no_steps(tmp_path: Path, said: list[dict[str, Any]], done: 
     assert "longer" in fix
 
 
+def test_the_steps_that_are_needed_are_more_than_there_were(tmp_path: Path) -> None:
+    """It said of two steps that one was needed."""
+    asked = replace(CONFIG, wait=0, warmup=0, active=1)
+    problem, _ = explain(asked, tmp_path, _said("optimizer", 2, optimizer=2), 0)
+    assert problem == "the script ended after 2 steps; a recording needs 3 steps (wait 2 + warmup 0 + active 1)"
+
+
 def test_the_code_that_is_suggested_needs_nothing_but_torch(tmp_path: Path) -> None:
     problem, fix = explain(CONFIG, tmp_path, _said("", 0), 0)
     assert problem.startswith("no loop was found")
