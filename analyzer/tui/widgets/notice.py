@@ -106,7 +106,8 @@ def only_document(what: str) -> Content:
 
 def no_memory(width: int) -> Content:
     """How to record what the memory mode shows."""
-    room = max(20, min(72, width - 10))
+    # Nine tenths of the screen, less frame, padding and a scroll bar: what is wider the widget would break a second time.
+    room = max(20, min(80, width * 9 // 10) - 10)
     lines = [prose("This trace holds no memory events. Record them with `profile_memory=True`:"), Content("")]
     lines += code_block(_RECORD_MEMORY, "diff", room)
     cost = "The profiler then adds more time to each step: take step times from a run without it."
