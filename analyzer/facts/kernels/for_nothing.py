@@ -1,12 +1,13 @@
 """What of the backward pass leads to no parameter that an optimizer updates, as `advisor collect` saw it in the graph.
 
 The collector walks the graph of early passes and tells, by the name of nodes and in the order in which they run, which of them are
-for nothing. The engine runs the youngest node first, so that sequence numbers fall within a pass and rise where another begins.
+for nothing; where the passes of a step differ in that, it tells of each of them by its place in the step. The engine runs the
+youngest node first, so that sequence numbers fall within a pass and rise where another begins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -46,7 +47,7 @@ class ForNothing(msgspec.Struct, frozen=True, eq=False):
 
 
 def for_nothing(
-    host: HostFacts, kernels: Kernels, steps: Steps, marks: Mapping[str, str], *, on_device: bool
+    host: HostFacts, kernels: Kernels, steps: Steps, marks: Sequence[Mapping[str, str]], *, on_device: bool
 ) -> ForNothing:
     """Finds the nodes in the trace that the collector's marks name; a pass with another number of them is left out.
 
@@ -54,13 +55,13 @@ def for_nothing(
         host: Ops.
         kernels: Kernels of the used steps.
         steps: The steps.
-        marks: By name of nodes a digit for each of a pass.
+        marks: By name of nodes a digit for each of a pass: once for all passes, or for each pass of a step.
         on_device: Whether device work was recorded.
     """
     tree = host.ops
     # The engine's span of a node holds one of the node itself.
     node = tree.outermost(tree.named(is_backward_node))
-    said = _said(tree.ops, np.flatnonzero(node), marks) if marks else np.full(len(node), _NEEDED)
+    said = _said(tree.ops, np.flatnonzero(node), marks, steps) if marks else np.full(len(node), _NEEDED)
     whole, half = said == _NOTHING, said == _HALF
     if on_device:
         inside = pick_row(tree.nearest(node), kernels.frame["op"].to_numpy())
@@ -71,13 +72,14 @@ def for_nothing(
     return ForNothing(spans[0], spans[1], kernels.none, kernels.none)
 
 
-def _said(ops: pd.DataFrame, nodes: Int64Array, marks: Mapping[str, str]) -> Int64Array:
+def _said(ops: pd.DataFrame, nodes: Int64Array, marks: Sequence[Mapping[str, str]], steps: Steps) -> Int64Array:
     """For each op what is said of it, if it is a node: all, half or nothing of it is needed; shape (ops,).
 
     Args:
         ops: `trace.ops`.
         nodes: Rows of the nodes.
         marks: As for `for_nothing`.
+        steps: The steps.
     """
     said = np.full(len(ops), _NEEDED)
     start, thread = ops["start_ns"].to_numpy()[nodes], ops["thread"].to_numpy()[nodes]
@@ -88,12 +90,14 @@ def _said(ops: pd.DataFrame, nodes: Int64Array, marks: Mapping[str, str]) -> Int
     )
     computes, called = nodes[~gathers], names[~gathers]
     turn = _passes(ops, computes)
-    for name, text in marks.items():
-        mine = np.flatnonzero(called == name)
-        _, first, size = np.unique(turn[mine], return_index=True, return_counts=True)
-        place = np.arange(len(mine)) - np.repeat(first, size)
-        fits = np.repeat(size == len(text), size)
-        said[computes[mine[fits]]] = np.array([int(digit) for digit in text])[place[fits]]
+    in_step = _places(ops["start_ns"].to_numpy()[computes], turn, steps, len(marks))
+    for place_in_step, of_pass in enumerate(marks):
+        for name, text in of_pass.items():
+            mine = np.flatnonzero((called == name) & (in_step == place_in_step))
+            _, first, size = np.unique(turn[mine], return_index=True, return_counts=True)
+            place = np.arange(len(mine)) - np.repeat(first, size)
+            fits = np.repeat(size == len(text), size)
+            said[computes[mine[fits]]] = np.array([int(digit) for digit in text])[place[fits]]
     # What adds a gradient to its parameter runs directly behind the node that made it.
     before = np.maximum.accumulate(np.where(gathers, NONE, np.arange(len(nodes))))
     behind = gathers & (before != NONE)
@@ -109,3 +113,25 @@ def _passes(ops: pd.DataFrame, nodes: Int64Array) -> Int64Array:
     begins = np.ones(len(nodes), dtype=bool)
     begins[1:] = (number[1:] > number[:-1]) | (thread[1:] != thread[:-1])
     return np.cumsum(begins)
+
+
+def _places(start_ns: Int64Array, turn: Int64Array, steps: Steps, many: int) -> Int64Array:
+    """For each node which pass of its step it is in, from 0; `NONE` in a step with another number of passes.
+
+    Args:
+        start_ns: When the nodes start.
+        turn: The pass that each is in, as of `_passes`.
+        steps: The steps.
+        many: How many passes a step has; with 1, all are alike.
+    """
+    if many == 1:
+        return np.zeros(len(turn), dtype=np.int64)
+    numbers, of_pass = np.unique(turn, return_inverse=True)
+    begin = np.full(len(numbers), np.iinfo(np.int64).max)
+    np.minimum.at(begin, of_pass, start_ns)
+    order = np.argsort(begin, kind="stable")
+    step = np.searchsorted(steps.frame["host_start_ns"].to_numpy(), begin[order], side="right")
+    _, first, size = np.unique(step, return_index=True, return_counts=True)
+    place = np.empty(len(numbers), dtype=np.int64)
+    place[order] = np.where(np.repeat(size == many, size), np.arange(len(numbers)) - np.repeat(first, size), NONE)
+    return place[of_pass]

@@ -156,7 +156,7 @@ class KernelFacts(Section):
     def for_nothing(self) -> ForNothing:
         """What of the backward pass leads to no parameter that an optimizer updates; nothing where nobody looked."""
         found = untrained(self.trace.meta)
-        marks = found.nodes if found is not None else {}
+        marks = found.marks if found is not None else ()
         return for_nothing(self._host, self.named, self._steps, marks, on_device=self._device.main is not None)
 
     @fact

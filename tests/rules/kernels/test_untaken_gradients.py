@@ -82,3 +82,47 @@ def test_on_a_device_kernels_are_counted() -> None:
 )
 def test_quiet(changes: dict[str, object], state: State) -> None:
     assert run(RULE, world(**changes)).state is state  # type: ignore[arg-type]
+
+
+def turns(*, passes: list[dict[str, str]], dropped: int = 2, each: int = 2) -> TraceBuilder:
+    """Three steps of 10 ms with passes of two matrix products, of 1 ms each.
+
+    Args:
+        passes: What the collector says of the passes of a step.
+        dropped: How many tensors it saw dropped.
+        each: How many passes a step of the trace has.
+    """
+    told = {"tensors": 0, "numbers": 0, "of_tensors": 4, "of_numbers": 100, "dropped": dropped, "passes": passes}
+    builder = TraceBuilder(None, advisor={"model": {"untrained": told}})
+    for step in range(3):
+        at = step * 10_000.0
+        builder.step(step, at, 10_000)
+        for one in range(each):
+            _node(builder, "AddmmBackward0", at + 3_000 * one + 1_000, 1_000, 100 * step + 10 * one + 9)
+            _node(builder, "AddmmBackward0", at + 3_000 * one + 2_100, 1_000, 100 * step + 10 * one + 8)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("passes", "us", "fixes", "word"),
+    [
+        # In the second pass the generator's: all that it computes.
+        ([{"AddmmBackward0": "10"}, {"AddmmBackward0": "02"}], 1_500, 2, ".detach()"),
+        ([{"AddmmBackward0": "10"}, {}], 500, 1, "discriminator.requires_grad_(False)"),
+    ],
+)
+def test_gradients_dropped_in_turns_are_found_by_their_pass(
+    passes: list[dict[str, str]], us: float, fixes: int, word: str
+) -> None:
+    found = judged(RULE, turns(passes=passes))
+    assert found.ns_per_step == us * 1_000
+    assert len(found.finding.fix) == fixes
+    assert word in found.finding.fix[0].code
+    assert "2 of the 4 tensors get gradients in another optimizer's pass" in found.finding.why
+
+
+@pytest.mark.parametrize(
+    "changes", [{"passes": [{}, {}]}, {"dropped": 0}, {"dropped": 5}, {"each": 3}, {"each": 1}, {"passes": 3}]
+)
+def test_passes_that_fit_no_step_are_left_alone(changes: dict[str, object]) -> None:
+    assert run(RULE, turns(**({"passes": [{"AddmmBackward0": "10"}, {}]} | changes))).state is State.CLEAR  # type: ignore[arg-type]

@@ -2,6 +2,10 @@
 
 The graph of a pass is walked before it runs, in the first passes alone: a walk is as long as the graph. Which of its nodes lead to
 no parameter that is updated is told only once the optimizers are known.
+
+Where optimizers take turns, as those of a GAN, a pass may also hand gradients to parameters of which they are dropped before their
+optimizer steps: those of the generator in the discriminator's pass, if the generated batch was not detached. What was dropped shows
+when the next pass begins.
 """
 
 from __future__ import annotations
@@ -14,6 +18,9 @@ from .common import FAILURES
 
 # The first pass may be of another kind, as a trial; three in a row hold each of a GAN's.
 _PASSES = range(2, 5)
+# Where optimizers take turns two steps of the loop are compared, once each optimizer has had its turn; no more passes are walked.
+_ROUNDS = range(2, 4)
+_MOST_PASSES = 16
 # A graph of more takes as long to walk as a step.
 _MOST_NODES = 20_000
 # Nodes of two products, one for the weights and one for the layer before, of which either may be for nothing.
@@ -30,32 +37,71 @@ class _Node:
         self.vector = False
 
 
+class _Pass:
+    """One backward pass: its graph, the leaves of which what it gave was dropped, and whether an optimizer took any of it."""
+
+    def __init__(self, nodes: list[_Node]) -> None:
+        self.nodes, self.dropped, self.taken = nodes, set[int](), False
+
+    def for_nothing(self, needed: set[int]) -> dict[str, str]:
+        """What `_for_nothing` says of it.
+
+        A pass of which nothing was taken has been read by hand, as one for each of several losses, or for a perturbed model.
+        """
+        return _for_nothing(self.nodes, needed - self.dropped if self.taken else needed)
+
+
 class Untrained:
     """Follows which leaves get gradients, and which optimizers step."""
 
     def __init__(self) -> None:
-        self.passes = 0
+        self.passes = self.walked = self.round = 0
         self.leaves: dict[int, tuple[int, bool]] | None = {}
         self.optimizers: dict[int, weakref.ref[Any]] = {}
         self.graphs: list[list[_Node]] = []
+        self.rounds: dict[int, list[_Pass]] = {one: [] for one in _ROUNDS}
+        # Leaves of which nobody has taken or dropped the gradient yet, with the passes that added to it.
+        self.pending: dict[int, tuple[weakref.ref[Any], list[_Pass]]] = {}
 
     def before_backward(self, *given: Any, **named: Any) -> None:
         """A backward pass is about to run, with these arguments; one to chosen `inputs` hands nothing to other leaves."""
         self.passes += 1
-        if self.passes not in _PASSES or self.leaves is None or named.get("inputs") is not None:
+        self._drop()
+        compared = self.round in _ROUNDS and len(self.optimizers) > 1 and self.walked < _MOST_PASSES
+        if not (self.passes in _PASSES or compared) or self.leaves is None or named.get("inputs") is not None:
             return
         roots = given[0] if given else named.get("tensors")
         with contextlib.suppress(*FAILURES):
-            found, nodes = _walk(roots if isinstance(roots, (list, tuple)) else [roots])
+            found, nodes, leaves = _walk(roots if isinstance(roots, (list, tuple)) else [roots])
             self.leaves = None if found is None else {**self.leaves, **found}
-            self.graphs.append(nodes)
+            self.walked += 1
+            if self.passes in _PASSES:
+                self.graphs.append(nodes)
+            if compared and found is not None:
+                one = _Pass(nodes)
+                self.rounds[self.round].append(one)
+                for leaf in leaves:
+                    if found[id(leaf)][1]:
+                        self.pending.setdefault(id(leaf), (weakref.ref(leaf), []))[1].append(one)
 
-    def after_optimizer(self, optimizer: Any) -> None:
-        """An optimizer has stepped."""
+    def _drop(self) -> None:
+        """Note of which leaves the gradient is gone that no optimizer has taken."""
+        gone = [one for one, (leaf, _) in self.pending.items() if getattr(leaf(), "grad", None) is None]
+        for one in gone:
+            for made in self.pending.pop(one)[1]:
+                made.dropped.add(one)
+
+    def after_optimizer(self, optimizer: Any, *, ends_step: bool = False) -> None:
+        """An optimizer has stepped, and a step of the loop may be over with it."""
         if id(optimizer) not in self.optimizers:
             # Not by a reference that keeps those of earlier folds.
             with contextlib.suppress(TypeError):
                 self.optimizers[id(optimizer)] = weakref.ref(optimizer)
+        self.round += ends_step
+        if self.pending:
+            for leaf in [one for group in optimizer.param_groups for one in group["params"]]:
+                for made in self.pending.pop(id(leaf), (None, []))[1]:
+                    made.taken = True
 
     def told(self, size: int) -> dict[str, Any] | None:
         """Tensors and numbers that get gradients for nothing, and all, and the nodes for nothing; None where that is not known.
@@ -76,15 +122,24 @@ class Untrained:
         nodes = told[0] if told and all(one == told[0] for one in told) else {}
         return {
             **({"nodes": nodes} if nodes else {}),
+            **self._dropped(needed),
             "tensors": len(untrained),
             "numbers": sum(untrained),
             "of_tensors": len(self.leaves),
             "of_numbers": sum(numbers for numbers, _ in self.leaves.values()),
         }
 
+    def _dropped(self, needed: set[int]) -> dict[str, Any]:
+        """How many tensors get gradients that are dropped, and for each pass of a step its nodes; nothing where steps differ."""
+        dropped = [{leaf for one in passes if one.taken for leaf in one.dropped} for passes in self.rounds.values()]
+        told = [[one.for_nothing(needed) for one in passes] for passes in self.rounds.values()]
+        if not dropped[0] or any(one != dropped[0] for one in dropped) or any(one != told[0] for one in told):
+            return {}
+        return {"dropped": len(dropped[0]), "passes": told[0]}
 
-def _walk(roots: Any) -> tuple[dict[int, tuple[int, bool]] | None, list[_Node]]:
-    """Size of each leaf that roots lead back to, by identity, and whether it is a parameter; and the graph.
+
+def _walk(roots: Any) -> tuple[dict[int, tuple[int, bool]] | None, list[_Node], list[Any]]:
+    """Size of each leaf that roots lead back to, by identity, and whether it is a parameter; the graph; and the leaves.
 
     No leaves are known of a graph that is too large.
     """
@@ -92,14 +147,16 @@ def _walk(roots: Any) -> tuple[dict[int, tuple[int, bool]] | None, list[_Node]]:
     place = {node: index for index, node in enumerate(dict.fromkeys(waiting))}
     waiting = list(place)
     found: dict[int, tuple[int, bool]] = {}
+    leaves: list[Any] = []
     nodes: list[_Node] = [_described(node) for node in waiting]
     while waiting:
         if len(place) > _MOST_NODES:
-            return None, []
+            return None, [], []
         node = waiting.pop()
         # A function of the program's own may keep anything under that name.
         if type(node).__name__ == "AccumulateGrad":
             leaf = node.variable
+            leaves.append(leaf)
             found[id(leaf)] = (leaf.numel(), type(leaf).__name__ == "Parameter")
             nodes[place[node]].leaf, nodes[place[node]].vector = id(leaf), leaf.dim() < 2
         for one, _ in node.next_functions:
@@ -110,7 +167,7 @@ def _walk(roots: Any) -> tuple[dict[int, tuple[int, bool]] | None, list[_Node]]:
                 nodes.append(_described(one))
                 waiting.append(one)
             nodes[place[node]].following.append(place[one])
-    return found, nodes
+    return found, nodes, leaves
 
 
 def _described(node: Any) -> _Node:

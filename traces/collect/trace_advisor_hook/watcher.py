@@ -78,8 +78,8 @@ class Watcher(LaterPhases):
     def after_optimizer(self, optimizer: Any) -> None:
         """A step of an optimizer is over; of several that take turns, a round of all is one step of the loop."""
         self.counts["optimizer"] += 1
-        self.untrained.after_optimizer(optimizer)
         ends = self.turns.ends_step(optimizer)
+        self.untrained.after_optimizer(optimizer, ends_step=ends)
         if self.phase == "skip" and self.turns.let_lead(optimizer):
             self.begin_loop("optimizer")
             ends = True

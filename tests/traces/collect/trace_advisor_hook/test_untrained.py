@@ -110,3 +110,71 @@ def test_a_pass_to_chosen_inputs_hands_nothing_to_other_leaves() -> None:
         optimizer.step()
         look.after_optimizer(optimizer)
     assert look.told(1) is None
+
+
+def of_turns(
+    *, detach: bool = False, zeros: bool = False, by_hand: bool = False, rounds: int = 6
+) -> dict[str, Any] | None:
+    """What is said of a generator and a discriminator that take turns.
+
+    Args:
+        detach: Whether the generated batch goes into the discriminator's pass without its graph.
+        zeros: Whether gradients are set to zero instead of dropped.
+        by_hand: Whether a pass before each turn of the discriminator is read by hand.
+        rounds: How many steps there are.
+    """
+    makes, judges, look = nn.Linear(4, 4), nn.Linear(4, 1), Untrained()
+    first, second = torch.optim.SGD(judges.parameters(), 0.1), torch.optim.SGD(makes.parameters(), 0.1)
+
+    def update(optimizer: torch.optim.Optimizer, loss: torch.Tensor, *, steps: bool = True) -> None:
+        optimizer.zero_grad(set_to_none=not zeros)
+        look.before_backward(loss)
+        loss.backward()
+        if steps:
+            optimizer.step()
+            look.after_optimizer(optimizer, ends_step=optimizer is first)
+
+    for _ in range(rounds):
+        made = makes(torch.randn(8, 4))
+        if by_hand:
+            update(first, judges(made.detach()).sum(), steps=False)
+        update(first, judges(made.detach() if detach else makes(torch.randn(8, 4))).sum())
+        update(second, judges(made).sum())
+    return look.told(1)
+
+
+def test_what_is_dropped_before_its_turn_is_told_of_each_pass() -> None:
+    found = of_turns()
+    assert found is not None
+    # A step ends with the discriminator's turn: first the generator's pass, then its own, which goes on into the generator.
+    assert found["passes"] == [
+        {"AddmmBackward0": "10", "TBackward0": "20"},
+        {"AddmmBackward0": "12", "TBackward0": "02"},
+    ]
+    assert (found["dropped"], found["tensors"]) == (4, 0)
+
+
+def test_of_a_detached_batch_only_the_discriminators_own_are_dropped() -> None:
+    found = of_turns(detach=True)
+    assert found is not None
+    assert found["passes"] == [{"AddmmBackward0": "10", "TBackward0": "20"}, {}]
+    assert found["dropped"] == 2
+
+
+def test_a_pass_of_which_no_optimizer_takes_anything_was_read_by_hand() -> None:
+    found = of_turns(detach=True, by_hand=True)
+    assert found is not None
+    assert found["passes"][1:] == [{}, {}]
+
+
+@pytest.mark.parametrize("options", [{"zeros": True}, {"rounds": 3}])
+def test_what_was_not_seen_to_be_dropped_is_not_told(options: dict[str, Any]) -> None:
+    found = of_turns(**options)
+    assert found is not None
+    assert "passes" not in found
+
+
+def test_turns_of_one_optimizer_drop_nothing() -> None:
+    found = told(_of_both, both=True)
+    assert found is not None
+    assert "passes" not in found
