@@ -6,6 +6,7 @@ from analyzer.facts import Facts
 from analyzer.facts.recording.place_kinds import WORKER_STARTS
 from analyzer.facts.recording.run_places import RUNS_MODEL
 from analyzer.finding import Advice
+from analyzer.units import count
 from rules.framework_words import evaluated_in_larger_batches, evaluated_seldom, saved_seldom
 
 SAVE_SELDOM = Advice(
@@ -25,6 +26,16 @@ SAVE_BESIDE = Advice(
 EVALUATE_SELDOM = Advice(
     "text", "Validate less often, or on fewer batches.", "Or in a second process on the last checkpoint."
 )
+# Of an evaluation that autograd records.
+RECORD_NOTHING = Advice(
+    "diff",
+    "-def evaluate(model, loader):\n+@torch.inference_mode()\n+def evaluate(model, loader):",
+    "Autograd records the evaluation for a backward pass that never comes: the activations of all layers are kept until the "
+    "results are dropped. That is memory first, and a part of the evaluation's time. `torch.no_grad()` where a result goes into "
+    "training; `model.eval()` is neither.",
+)
+# A part of what runs there may well be recorded on purpose.
+_RECORDED_RATIO = 0.5
 ROLL_OUT_FASTER = Advice(
     "text",
     "Step many environments at once, in processes of their own, and ask the policy once for all of them.",
@@ -98,7 +109,30 @@ def fixes(facts: Facts, kind: str, *, within: bool = False) -> tuple[Advice, ...
     if kind == "evaluation" and (said := evaluated_seldom(facts, within=within)) is not None:
         return (Advice("diff", said, f"{EVALUATE_SELDOM.code} {EVALUATE_SELDOM.note}"), *_evaluated_faster(facts))
     seldom = (EVALUATE_NOT_EACH,) if within and kind == "evaluation" else _FIXES.get(kind, ())
-    return (*seldom, *([_evaluate_faster(facts)] if kind == "evaluation" else []))
+    if kind != "evaluation":
+        return seldom
+    return (*seldom, *((RECORD_NOTHING,) if _is_recorded(facts) else ()), _evaluate_faster(facts))
+
+
+def recorded(facts: Facts, kind: str) -> str:
+    """That autograd records the evaluation, as far as the recorded steps hold one; "" else.
+
+    Args:
+        facts: The measurements.
+        kind: What the pauses are for.
+    """
+    if kind != "evaluation" or not _is_recorded(facts):
+        return ""
+    found = facts.model.recorded_beside
+    return (
+        f" Of {count(found.layers, 'layer')} there in the recorded steps autograd records {found.recorded:,}: no "
+        "`torch.no_grad()` is around them."
+    )
+
+
+def _is_recorded(facts: Facts) -> bool:
+    found = facts.model.recorded_beside
+    return found.layers > 0 and found.recorded >= _RECORDED_RATIO * found.layers
 
 
 def _evaluated_faster(facts: Facts) -> tuple[Advice, ...]:

@@ -8,7 +8,7 @@ from analyzer.facts import Facts
 from analyzer.facts.recording.run_course import RunCourse
 from analyzer.finding import Bar, Bars, Confidence, Finding, Location, Saving
 from analyzer.units import count, duration, share
-from rules.idle.pausing import PAGES, fixes
+from rules.idle.pausing import PAGES, fixes, recorded
 
 # The stack was looked at in the whole run, and a few steps of it were recorded: where these have less than such a part of it beside
 # their passes, the two do not speak of the same.
@@ -38,6 +38,7 @@ def within_steps(facts: Facts, run: RunCourse, least: float) -> Iterator[Finding
             why=(
                 f"{share(seen)} of {looks} at the stack in usual steps found {kind}, as in `{first.function}` "
                 f"({first.file}{line}). In the recorded steps {share(room)} lies between an update and the forward pass behind it."
+                f"{recorded(facts, kind)}"
             ),
             saving=Saving(
                 claims=(beside - computing).scaled(ratio / room),

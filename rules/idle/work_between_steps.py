@@ -18,6 +18,8 @@ tell that are not torch's own; a method of a class with `step`, `reset` and a sp
 rollout's. The figures are of the run without the profiler, and of the whole of it, not of the recorded steps.
 Usual steps are looked at as well: what `evaluate`, `save` and their kin take of these looks is told without a device, where half as
 much of the recorded steps or more lies between an update and the next forward pass, and claimed is no more than that.
+Of an evaluation in the recorded steps it is told where autograd records half of its layers or more: such an op takes a sequence
+number, and no backward pass follows before the next update.
 
 ## Example
 Slow:
@@ -42,10 +44,11 @@ for step, batch in enumerate(loader):
 
 ## Fix
 1. Do it less often, or less of it: fewer validation batches, fewer checkpoints.
-2. Do it faster: an evaluation is a loop of its own, with its own loader and batch size; rollouts run in many environments at once.
-3. Checkpoints beside training (`torch.distributed.checkpoint.async_save`): the writing takes cores, memory and disk from the steps
+2. `torch.inference_mode()` around an evaluation that autograd records: it keeps the activations of all layers for nothing.
+3. Do it faster: an evaluation is a loop of its own, with its own loader and batch size; rollouts run in many environments at once.
+4. Checkpoints beside training (`torch.distributed.checkpoint.async_save`): the writing takes cores, memory and disk from the steps
    after it, which may get slower. Compare whole runs.
-4. Workers that each pass through a loader starts and ends: `persistent_workers=True`, or none where batches are made in no time.
+5. Workers that each pass through a loader starts and ends: `persistent_workers=True`, or none where batches are made in no time.
 
 ## Expected gain
 At most what lies between the steps. How much of it can go is yours to say: evaluations and rollouts are part of the work.
@@ -89,7 +92,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
-from rules.idle.pausing import PAGES, fixes
+from rules.idle.pausing import PAGES, fixes, recorded
 from rules.idle.within_steps import within_steps
 
 META = RuleMeta(
@@ -154,7 +157,7 @@ def _between(facts: Facts, run: RunCourse) -> Finding:
         why=(
             f"The recorded steps stand for {share(1 - run.work_ratio)} of the run: {duration(run.work_ns)} of "
             f"{duration(run.loop_ns)} lie between usual steps of {duration(run.median_ns)}, {run.rhythm}, {each} each."
-            f"{_seen(run)}"
+            f"{_seen(run)}{''.join(recorded(facts, kind) for kind in run.kinds)}"
         ),
         saving=Saving(
             between_ns=run.work_ns // run.steps,

@@ -16,6 +16,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.kernels.recomputation import FORWARD
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import distinct_texts
 from analyzer.spans.open_spans import NONE
 from traces.reader.names.vocabulary import is_backward_node
@@ -47,6 +48,25 @@ def recorded_layers(host: HostFacts, steps: Steps) -> RecordedLayers:
     inside = steps.host_window.contains(start)
     recorded = inside & taken
     return RecordedLayers(int(inside.sum()), int(recorded.sum()), steps.count_of_host(start[recorded]))
+
+
+def recorded_beside(host: HostFacts, beside: IntervalSet, updates: IntervalSet) -> RecordedLayers:
+    """Counts those that run beside the passes of what is trained; `steps` counts the stretches with one that is recorded.
+
+    Behind the last update a forward pass may be one of training, whose backward pass is not in the trace.
+
+    Args:
+        host: Ops.
+        beside: What lies in no pass of what is trained, and in no update.
+        updates: From the end of each backward pass to the end of the update behind it.
+    """
+    if not updates:
+        return RecordedLayers(0, 0, 0)
+    rows, taken = outer_layers(host)
+    start = host.ops.ops["start_ns"].to_numpy()[rows]
+    inside = beside.contains(start) & (start < updates.end_ns.max())
+    stretch = np.searchsorted(updates.end_ns, start[inside & taken])
+    return RecordedLayers(int(inside.sum()), int((inside & taken).sum()), len(np.unique(stretch)))
 
 
 def outer_layers(host: HostFacts) -> tuple[Int64Array, BoolArray]:

@@ -9,6 +9,7 @@ from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.isolation import fact, passing
 from analyzer.facts.kernels.cpu_work import OwnTime, longest_op, own_by_name
+from analyzer.facts.kernels.recorded_layers import RecordedLayers, recorded_beside
 from analyzer.facts.model.before_updates import before_updates
 from analyzer.facts.model.behind_passes import behind_passes
 from analyzer.facts.model.compiled import CHECKS, Compiled, compiled
@@ -118,6 +119,12 @@ class ModelFacts(Section):
         if self._device.main is not None:
             return EMPTY
         return beside_passes(self._host, self._steps, self.before_updates)
+
+    @fact
+    def recorded_beside(self) -> RecordedLayers:
+        """Layers that run in no pass of what is trained, and how many of them autograd records: of an evaluation, say."""
+        beside = beside_passes(self._host, self._steps, self.before_updates)
+        return recorded_beside(self._host, beside, self.before_updates)
 
     @fact
     def longest_outside(self) -> OwnTime | None:

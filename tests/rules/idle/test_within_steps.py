@@ -151,3 +151,56 @@ def test_the_verdict_says_so() -> None:
 
     assert text(world()).endswith("Of its usual steps 50 % is evaluation.")
     assert "usual steps" not in text(world(looks=0))
+
+
+def evaluated(
+    numbers: tuple[int | None, ...], *, trains_behind: bool = True, device: str | None = None
+) -> TraceBuilder:
+    """Four steps with an evaluation of two layers between the update and the next forward pass.
+
+    Args:
+        numbers: Autograd's next number at each layer, from the step's first on; None where it records nothing.
+        trains_behind: Whether steps end with an update.
+        device: A device, or none.
+    """
+    builder = TraceBuilder(device, advisor={"run": course("evaluate", "train.py", 30)})
+    for step in range(4):
+        at = step * STEP
+        builder.step(step, at, STEP)
+        for place, number in enumerate(numbers):
+            carried = {} if number is None else {"Sequence number": 10 * step + number}
+            builder.op("aten::linear", at + 10 + 2_000 * place, 1_900, **carried)
+        builder.op("aten::linear", at + 5_000, 1_000, **{"Sequence number": 10 * step + 8})
+        builder.op(f"{NODE}AddmmBackward0", at + 7_000, 1_000, **{"Sequence number": 10 * step + 8})
+        if trains_behind:
+            builder.optimizer(at + 8_500, 1_000)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("numbers", "of"),
+    [
+        ((1, 2), (8, 8)),
+        # Under `no_grad()` ops carry no number, or all the same one where no weight wants a gradient.
+        ((None, None), (8, 0)),
+        ((8, 8), (8, 0)),
+        ((None, 1), (8, 4)),
+    ],
+)
+def test_an_evaluation_that_autograd_records_is_told(numbers: tuple[int | None, ...], of: tuple[int, int]) -> None:
+    counted = Facts(evaluated(numbers).trace()).model.recorded_beside
+    assert (counted.layers, counted.recorded) == of
+    found = judged(RULE, evaluated(numbers)).finding
+    told = of[1] * 2 >= of[0]
+    assert (f"Of 8 layers there in the recorded steps autograd records {of[1]}" in found.why) is told
+    assert any("@torch.inference_mode()" in advice.code for advice in found.fix) is told
+
+
+def test_a_pass_behind_the_last_update_may_be_one_of_training() -> None:
+    builder = evaluated((None,))
+    builder.op("aten::linear", 4 * STEP - 400, 300, **{"Sequence number": 60})
+    assert Facts(builder.trace()).model.recorded_beside.recorded == 0
+
+
+def test_where_nothing_is_updated_nothing_is_an_evaluation() -> None:
+    assert Facts(evaluated((1, 2), trains_behind=False).trace()).model.recorded_beside.layers == 0
