@@ -17,6 +17,7 @@ _BOTH = frozenset(
 )
 _COUNTING = frozenset({"aten::sum", "aten::count_nonzero", "aten::mean"})
 _PARTS = frozenset({"aten::slice", "aten::narrow"})
+_TAKING = frozenset({"aten::select", "aten::unbind"})
 
 _READ_ONCE = Advice(
     "diff",
@@ -30,6 +31,13 @@ _LISTED = Advice(
     "+for begin, end in zip(first.tolist(), last.tolist()):\n+    use(begin, end)",
     "Where turns cannot be put together, as with parts of many sizes: all numbers in one read before the loop, which then only "
     "takes or writes. That saves the reads alone.",
+)
+_INDICES = Advice(
+    "diff",
+    "-for i in starts:\n-    rows.append(torch.tensor([int(data[i + k]) for k in range(n)]))\n"
+    "+for i in starts.tolist():   # plain numbers, in one read\n+    rows.append(torch.as_tensor(data[i : i + n]))",
+    "Where the numbers say which data to take: one read before the loop, and slices of the data instead of one element after the "
+    "other. Arithmetic on plain numbers is no op.",
 )
 _FACTORS = Advice(
     "diff",
@@ -101,6 +109,9 @@ def at_once(loop: Loop) -> tuple[Advice, ...]:
     if not writes and _counts_classes(loop):
         return (_OF_CLASSES, _READ_ONCE)
     if not writes and not ops & (_PARTS | _CHANGING):
+        # What compares nothing and takes no maximum counts nothing: it computes a place, as of the data of a batch.
+        if loop.phase == "before" and ops & _COMPUTING and ops <= _READING | _COMPUTING | _TAKING:
+            return (_INDICES, _READ_ONCE)
         of_loss = loop.phase == "loss" and loop.backward and ops & _COMPUTING
         return (_DETACHED, _READ_ONCE) if of_loss else (_READ_ONCE,)
     if not ops & _PARTS:

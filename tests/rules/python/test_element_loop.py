@@ -641,3 +641,30 @@ def test_what_sorts_behind_the_update_may_be_a_metric_of_a_library(op: str) -> N
         builder.op(node, at + 9_000, 500, **{"Sequence number": number * 1_000})
     found = judged(RULE, builder).finding
     assert ("metric.compute()" in found.fix[0].code) is (op == "aten::argsort")
+
+
+@pytest.mark.parametrize(
+    ("unit", "before", "said"),
+    [
+        (("select", "add", "item"), True, "starts.tolist()"),
+        (("select", "add", "_local_scalar_dense"), True, "starts.tolist()"),
+        (("select", "eq", "item"), True, "correct +="),
+        (("select", "item"), True, "correct +="),
+        (("select", "add", "item"), False, "metric.compute()"),
+    ],
+    ids=["places", "places of elements", "compared", "read alone", "behind the model"],
+)
+def test_numbers_computed_before_the_model_are_places_in_the_data(
+    unit: tuple[str, ...], before: bool, said: str
+) -> None:
+    builder = TraceBuilder(None)
+    for step in range(3):
+        at = step * 10_000.0
+        builder.step(step, at, 10_000)
+        builder.op("aten::linear", at + (8_000 if before else 0), 100, **{"Sequence number": 10 * step + 1})
+        node = "autograd::engine::evaluate_function: AddmmBackward0"
+        builder.op(node, at + 9_000, 100, **{"Sequence number": 10 * step + 1})
+        for turn in range(100):
+            for place, name in enumerate(unit):
+                builder.op(f"aten::{name}", at + 500 + 60 * turn + 15 * place, 10)
+    assert said in judged(RULE, builder).finding.fix[0].code
