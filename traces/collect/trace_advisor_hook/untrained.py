@@ -52,7 +52,7 @@ class _Pass:
 
 
 class Untrained:
-    """Follows which leaves get gradients, and which optimizers step."""
+    """Follows which leaves get gradients, and which optimizers step; `round` counts the steps of the loop."""
 
     def __init__(self) -> None:
         self.passes = self.walked = self.round = 0
@@ -91,13 +91,12 @@ class Untrained:
             for made in self.pending.pop(one)[1]:
                 made.dropped.add(one)
 
-    def after_optimizer(self, optimizer: Any, *, ends_step: bool = False) -> None:
-        """An optimizer has stepped, and a step of the loop may be over with it."""
+    def after_optimizer(self, optimizer: Any) -> None:
+        """An optimizer has stepped."""
         if id(optimizer) not in self.optimizers:
             # Not by a reference that keeps those of earlier folds.
             with contextlib.suppress(TypeError):
                 self.optimizers[id(optimizer)] = weakref.ref(optimizer)
-        self.round += ends_step
         if self.pending:
             for leaf in [one for group in optimizer.param_groups for one in group["params"]]:
                 for made in self.pending.pop(id(leaf), (None, []))[1]:

@@ -23,7 +23,7 @@ from .software.frameworks import describe_frameworks
 from .software.installed import installed_names
 from .status import write_status
 from .steps.course import Course
-from .steps.optimizer_turns import OptimizerTurns
+from .steps.optimizer_turns import OptimizerTurns, Together
 from .steps.step_times import batches_of_a_step
 from .untrained import Untrained
 
@@ -59,7 +59,8 @@ class Watcher(LaterPhases):
         self.turns, self.untrained = OptimizerTurns(), Untrained()
         self.backwards = self.batches = 0
         self.lead_backward: tuple[CodeType, int] | None = None
-        self.ran_backward = False
+        self.ran_backward = self.in_backward = self.updates_in_backward = False
+        self.together: dict[tuple[CodeType, int], Together] = {}
         self.drawn_from: dict[int, Any] = {}
         self.loader_steps: dict[int, tuple[Any, int]] = {}
         self.counts = {"optimizer": 0, "backward": 0, "loader": 0, "forward": 0}
@@ -78,8 +79,17 @@ class Watcher(LaterPhases):
     def after_optimizer(self, optimizer: Any) -> None:
         """A step of an optimizer is over; of several that take turns, a round of all is one step of the loop."""
         self.counts["optimizer"] += 1
+        self.untrained.after_optimizer(optimizer)
+        # In a hook of its gradient, on a thread of autograd's where there is a device: the step ends with the backward pass.
+        if self.in_backward:
+            self.updates_in_backward = True
+        else:
+            self._updated(optimizer)
+
+    def _updated(self, optimizer: Any) -> None:
+        """An optimizer, or those of a backward pass together, had a turn."""
         ends = self.turns.ends_step(optimizer)
-        self.untrained.after_optimizer(optimizer, ends_step=ends)
+        self.untrained.round += ends
         if self.phase == "skip" and self.turns.let_lead(optimizer):
             self.begin_loop("optimizer")
             ends = True
@@ -131,9 +141,14 @@ class Watcher(LaterPhases):
             self.ran_backward, self.lead_backward, self.backwards = True, None, 0
         while caller is not None and caller.f_code.co_filename.endswith("_tensor.py"):
             caller = caller.f_back
-        if caller is None or self.turns.lead is not None:
+        if caller is None:
             return
         place = (caller.f_code, caller.f_lineno)
+        if self.updates_in_backward:
+            self.updates_in_backward = False
+            self._updated(self.together.setdefault(place, Together()))
+        if self.turns.lead is not None:
+            return
         self.lead_backward = self.lead_backward or place
         self.backwards += place == self.lead_backward
         if place == self.lead_backward and (self.source == "backward" or self.backwards > WITHOUT_OPTIMIZER):

@@ -1,6 +1,8 @@
 """One step of the loop to a round of its optimizers, however often each of them steps in it."""
 
-from types import SimpleNamespace
+from random import Random
+from types import FrameType, SimpleNamespace
+from typing import cast
 from unittest.mock import MagicMock
 
 import pytest
@@ -16,6 +18,9 @@ class _Optimizer:
 
 OPTIMIZERS = {name: _Optimizer() for name in "ABC"}
 SETTINGS = {"wait": 10, "warmup": 3, "least": 6, "most": 24, "long_ns": 10**12, "stacks": False, "shapes": False}
+
+
+_CODE = compile("", "train.py", "exec")
 
 
 class _Watcher(Watcher):
@@ -47,6 +52,11 @@ class _Watcher(Watcher):
         return self
 
 
+def _at(line: int) -> FrameType:
+    """A frame of the program's own at one of some lines."""
+    return cast("FrameType", SimpleNamespace(f_code=_CODE, f_lineno=line, f_back=None))
+
+
 def _apart(watcher: _Watcher) -> list[int]:
     return [after - before for before, after in zip(watcher.ends, watcher.ends[1:], strict=False)]
 
@@ -68,6 +78,46 @@ def _apart(watcher: _Watcher) -> list[int]:
 def test_a_round_of_all_is_one_step(order: str, round_of: int) -> None:
     # The first round does not know yet what comes after it.
     assert set(_apart(_Watcher().run(order * 8))[len(order) :]) == {round_of}
+
+
+@pytest.mark.parametrize("number", [10, 300])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_one_for_each_parameter_steps_once_a_round(number: int, shuffled: bool) -> None:
+    """Pyro has an optimizer for each parameter, and takes them from a set: no order is certain. Nothing was recorded of it."""
+    watcher, optimizers, drawn = _Watcher(), [_Optimizer() for _ in range(number)], Random(number)
+    for _ in range(40):
+        if shuffled:
+            drawn.shuffle(optimizers)
+        for optimizer in optimizers:
+            watcher.after_optimizer(optimizer)
+    assert (len(watcher.ends), len(watcher.profiled)) == (40, 24)
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+def test_optimizers_inside_a_backward_pass_end_their_step_with_it(passes: int) -> None:
+    """Each parameter's steps in a hook of its gradient, on a thread of autograd's where there is a device."""
+    watcher, optimizers = _Watcher(), [_Optimizer() for _ in range(12)]
+    for _ in range(40):
+        for number in range(passes):
+            watcher.in_backward = True
+            for optimizer in optimizers[number::passes]:
+                watcher.after_optimizer(optimizer)
+            watcher.in_backward = False
+            watcher.after_backward(_at(number))
+    assert (len(watcher.ends), len(watcher.profiled)) == (40, 24)
+    assert all(end % 12 == watcher.ends[0] % 12 for end in watcher.ends)
+
+
+def test_a_backward_pass_without_a_step_inside_ends_none() -> None:
+    """Gradients are accumulated over four passes."""
+    watcher, optimizer = _Watcher(), _Optimizer()
+    for index in range(160):
+        watcher.in_backward = True
+        if index % 4 == 3:
+            watcher.after_optimizer(optimizer)
+        watcher.in_backward = False
+        watcher.after_backward(_at(0))
+    assert len(watcher.ends) == 40
 
 
 def test_an_optimizer_that_comes_rarely_does_not_make_steps_of_many() -> None:

@@ -132,7 +132,8 @@ def of_turns(
         loss.backward()
         if steps:
             optimizer.step()
-            look.after_optimizer(optimizer, ends_step=optimizer is first)
+            look.round += optimizer is first
+            look.after_optimizer(optimizer)
 
     for _ in range(rounds):
         made = makes(torch.randn(8, 4))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections import Counter
 from contextlib import suppress
 from types import CodeType, FrameType
 from typing import Any
@@ -15,6 +16,12 @@ from ..software.own_code import is_own
 MOST_IN_A_ROW = 8
 # Of optimizers that take turns in long runs, as of a policy and its value network, none has so many steps to itself.
 OVER = 256
+# Of an optimizer for each parameter, in no certain order (Pyro), one comes twice at most between two turns of the first.
+_OF_A_ROUND = 2
+
+
+class Together:
+    """The optimizers that step inside one backward pass, in hooks of their gradients, taken for one."""
 
 
 class OptimizerTurns:
@@ -28,7 +35,8 @@ class OptimizerTurns:
     def __init__(self) -> None:
         self.lead: Any = None
         self.in_a_row = 0
-        self.others_in_a_row = 0
+        # How often each of the others has stepped since the leading one did.
+        self.others: Counter[int] = Counter()
         self.turn: int | None = None
         self.place: tuple[CodeType, int] | None = None
         self.next: Any = None
@@ -47,18 +55,20 @@ class OptimizerTurns:
         if optimizer is not self.lead:
             if self.in_a_row:
                 self.turn, self.in_a_row = self.in_a_row, 0
-            self.others_in_a_row += 1
+            self.others[id(optimizer)] += 1
             return False
         self.in_a_row += 1
-        self.others_in_a_row = self.next_in_a_row = 0
+        self.others.clear()
+        self.next_in_a_row = 0
         return self.in_a_row == 1 or self.turn is None or self.turn > MOST_IN_A_ROW or self.in_a_row > MOST_IN_A_ROW
 
     def let_lead(self, optimizer: Any) -> bool:
         """Hand over to an optimizer that steps again and again while the leading one does not; whether that was done."""
-        if optimizer is self.lead or self.others_in_a_row <= MOST_IN_A_ROW:
+        if optimizer is self.lead or self.others.total() <= MOST_IN_A_ROW or self._is_a_round():
             return False
         self.lead, self.turn = optimizer, None
-        self.in_a_row = self.others_in_a_row = 0
+        self.in_a_row = 0
+        self.others.clear()
         return True
 
     def let_succeed(self, optimizer: Any) -> bool:
@@ -80,13 +90,18 @@ class OptimizerTurns:
             return False
         self.lead, self.next, self.turn = optimizer, None, None
         self.at_once = True
-        self.in_a_row = self.others_in_a_row = self.next_in_a_row = 0
+        self.in_a_row = self.next_in_a_row = 0
+        self.others.clear()
         return True
 
     @property
     def is_over(self) -> bool:
         """Whether others have stepped for so long that the leading one will not come again."""
-        return self.others_in_a_row > OVER
+        return self.others.total() > OVER and not self._is_a_round()
+
+    def _is_a_round(self) -> bool:
+        """Whether the others may have stepped once each, however many they are."""
+        return max(self.others.values(), default=0) <= _OF_A_ROUND
 
 
 def _own_place(innermost: FrameType | None) -> tuple[CodeType, int] | None:
