@@ -19,7 +19,14 @@ WITHOUT_LISTS = {
 
 
 def fused(facts: Facts, name: str) -> Advice:
-    """One kernel for all parameters."""
+    """One kernel for all parameters; for each, where each has an optimizer of its own."""
+    if facts.model.optimizing.apart:
+        return Advice(
+            "diff",
+            f"-optimizers = {{p: torch.optim.{name}([p], lr=lr) for p in model.parameters()}}\n"
+            f"+optimizers = {{p: torch.optim.{name}([p], lr=lr, fused=True) for p in model.parameters()}}",
+            "Same mathematics, one op a parameter. A library that makes an optimizer for each takes it among their arguments.",
+        )
     return Advice(
         "diff",
         fused_optimizer(facts, name)
@@ -44,6 +51,16 @@ def foreach(name: str) -> Advice:
         f"-optimizer = torch.optim.{name}(model.parameters(), lr=lr)\n"
         f"+optimizer = torch.optim.{name}(model.parameters(), lr=lr, foreach=True)",
         "The default on a GPU since torch 2.0. Needs extra memory of about the size of the parameters.",
+    )
+
+
+def together(name: str) -> Advice:
+    """One optimizer instead of one for each parameter."""
+    return Advice(
+        "python",
+        f"optimizer = torch.optim.{name}(model.parameters(), lr=lr, {'fused' if name in FUSED_CLASSES else 'foreach'}=True)",
+        "One optimizer for all parameters, which steps after the backward pass. Steps in hooks of the gradients save the memory of "
+        "these: change it where memory has room for them.",
     )
 
 

@@ -10,7 +10,8 @@ to dispatching them, and the device waits for the host.
 
 ## How it is measured
 Inside the innermost `Optimizer.step#...` spans: no `aten::_foreach_*`, no `aten::_fused_*` and no multi-tensor kernel, and the ops
-directly inside repeat the same short sequence for at least four parameters and 60 % of all ops. The saving is the device-idle time
+directly inside repeat the same short sequence for at least four parameters and 60 % of all ops; or the spans of a step do, where
+each parameter has an optimizer of its own (steps in hooks of the gradients, Pyro). The saving is the device-idle time
 from the first op of each span to its end; on a CPU-only trace that time times `1 - 1 / ops per parameter`, less 60 us that one pass
 takes however few parameters there are (more on a slow core). What comes before the first op is no update: Horovod's optimizer waits
 there until gradients are reduced. Unit: nanoseconds.
@@ -33,8 +34,10 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
    and on the CPU (from 2.4 on).
 2. `foreach=True` for the others; the default on a GPU since torch 2.0. On the CPU it saves only what lies between the ops, and
    nothing of large parameters.
-3. An optimizer of your own: `torch._foreach_*` on lists of tensors; first without reading a value of each parameter.
-4. Matrices that are decomposed: every so many steps (`precondition_frequency`), and all of one size at once.
+3. Where each parameter has an optimizer: `fused=True` for each, or one optimizer for all after the backward pass, where memory has
+   room for their gradients.
+4. An optimizer of your own: `torch._foreach_*` on lists of tensors; first without reading a value of each parameter.
+5. Matrices that are decomposed: every so many steps (`precondition_frequency`), and all of one size at once.
 
 ## Expected gain
 At most the idle time inside the spans and their kernels, and behind them as much as they took beside a busy device; likely is the
@@ -64,7 +67,7 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.batched import with_kernels
-from rules.optimizer.advice import FOREACH_CLASSES, FUSED_CLASSES, WITHOUT_LISTS, by_hand, foreach, fused
+from rules.optimizer.advice import FOREACH_CLASSES, FUSED_CLASSES, WITHOUT_LISTS, by_hand, foreach, fused, together
 from rules.optimizer.decomposing import decomposes, decomposing
 from rules.optimizer.reading import ON_DEVICE, of_each_parameter
 from rules.place import location
@@ -213,6 +216,8 @@ def _slowed(facts: Facts, quiet_ns: float) -> float:
 
 
 def _fix(facts: Facts, name: str) -> tuple[Advice, ...]:
+    if facts.model.optimizing.apart and name in FOREACH_CLASSES:
+        return (fused(facts, name), together(name)) if name in FUSED_CLASSES else (together(name),)
     if name in FUSED_CLASSES:
         return (fused(facts, name),) if facts.device.main is None else (fused(facts, name), foreach(name))
     if name in FOREACH_CLASSES:

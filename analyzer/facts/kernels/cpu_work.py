@@ -13,7 +13,7 @@ from analyzer.facts.kernels.precision import first_tensor_type
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.columns import present
-from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import codes_of, is_any, matching
 from analyzer.spans.nesting import own_ns
 from traces.patterns import Pattern
@@ -109,6 +109,9 @@ class OwnTime(msgspec.Struct, frozen=True):
 def own_by_name(trace: Trace, steps: Steps, host: HostFacts, inside: IntervalSet | None = None) -> pd.Series[Any]:
     """Nanoseconds in the used steps that the step's thread spends in ops of each name and in no op inside them.
 
+    What an optimizer does between its ops is none of an op around it: where it steps in hooks of its gradients, that is the node
+    which hands them over.
+
     Args:
         trace: The trace.
         steps: The steps.
@@ -121,11 +124,26 @@ def own_by_name(trace: Trace, steps: Steps, host: HostFacts, inside: IntervalSet
     # An op around the range that marks the first step begins just before it.
     bounds = window.start_ns[0], window.end_ns[-1]
     start, end = (np.clip(ops[name].to_numpy(np.int64), *bounds) for name in ("start_ns", "end_ns"))
-    own = own_ns(end - start if inside is None else inside.overlap_with(start, end), host.ops.parent)
     here = (ops["thread"] == host.main_thread).to_numpy(dtype=bool)
+    lasts = end - start if inside is None else inside.overlap_with(start, end)
+    pauses = _between_updates(ops, here, host)
+    if pauses:
+        lasts = lasts - (pauses if inside is None else pauses & inside).overlap_with(start, end)
+    own = own_ns(lasts, host.ops.parent)
     here = here & window.contains(start) & (end > start)
     total: pd.Series[Any] = ops[here].assign(own_ns=own[here]).groupby("name", observed=True)["own_ns"].sum()
     return total
+
+
+def _between_updates(ops: pd.DataFrame, here: BoolArray, host: HostFacts) -> IntervalSet:
+    """What the step's thread is in an optimizer and in none of its ops, where that steps inside of another op."""
+    if host.main_thread is None:
+        return EMPTY
+    updates = host.threads.during("optimizer", host.main_thread)
+    around = here & (updates.overlap_with(ops["start_ns"], ops["end_ns"]) > 0) & ~updates.contains(ops["start_ns"])
+    if not around.any():
+        return EMPTY
+    return updates - IntervalSet.of_rows(ops, here & updates.contains(ops["start_ns"]))
 
 
 def longest_op(total: pd.Series[Any], *, products: bool = True) -> OwnTime | None:

@@ -63,8 +63,11 @@ class OptimizerSpans:
 
     def runs(self, rows: Int64Array, min_repeats: int, max_period: int = MAX_PERIOD) -> Runs:
         """Runs of the same names among these rows in time order, per thread and parent."""
-        frame = self.tree.frame
-        codes = codes_of(frame["name"])[rows].astype(np.int64)
         parent = self.tree.parent[rows]
-        group = np.where(parent == rows, -1 - frame["thread"].to_numpy()[rows], parent)
+        group = np.where(parent == rows, -1 - self.tree.frame["thread"].to_numpy()[rows], parent)
+        return self.runs_of(rows, group, min_repeats, max_period)
+
+    def runs_of(self, rows: Int64Array, group: Int64Array, min_repeats: int, max_period: int = MAX_PERIOD) -> Runs:
+        """The same per group of rows, whatever lies between them."""
+        codes = codes_of(self.tree.frame["name"])[rows].astype(np.int64)
         return repeated_runs(codes, group, min_repeats=min_repeats, max_period=max_period)

@@ -15,12 +15,13 @@ from analyzer.facts.kernels.names import describe
 from analyzer.facts.model.gradient_runs import zero_runs
 from analyzer.facts.model.norm_rows import Norms, norms
 from analyzer.facts.model.optimizer_spans import OptimizerSpans
-from analyzer.facts.steps.find import Steps
+from analyzer.facts.steps.find import WHOLE_TRACE, Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import numbered, sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any, matching
 from analyzer.spans.nesting import at_an_end
+from analyzer.spans.repeats import Runs
 from traces.fixed_frame import FixedFrame
 from traces.patterns import Pattern
 from traces.trace import Trace
@@ -46,6 +47,7 @@ class Optimizing(msgspec.Struct, frozen=True):
         style: `for-loop`, `foreach`, `fused` or `unknown` (compiled, or nothing recorded inside).
         parameters: Parameters updated per step, estimated from what repeats; 0 where nothing does.
         ops_per_parameter: Ops of one update; 0 where nothing repeats.
+        apart: Whether each parameter is updated in a span of its own: there is an optimizer for each.
         launches: Kernels launched inside the spans, over all used steps.
         foreach_kinds: Distinct `_foreach_` ops inside.
         step_time: Time inside the spans.
@@ -67,6 +69,7 @@ class Optimizing(msgspec.Struct, frozen=True):
     style: str
     parameters: int
     ops_per_parameter: float
+    apart: bool
     launches: int
     foreach_kinds: int
     step_time: IntervalSet
@@ -116,14 +119,16 @@ def optimizing(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts)
     work = measure.work_of(measure.in_steps)
     kernels = work & from_source(device.launched, "kernels")
     dur = device.launched["dur_ns"].to_numpy()
-    parameters, per_parameter = _parameters(measure, spans)
+    alike, apart = _updates(measure, spans)
+    per_parameter = alike.ops
     names = codes_of(measure.tree.frame["name"])
     topmost = measure.topmost_ops & measure.in_steps
     return Optimizing(
         spans=spans,
         style=_style(measure, kernels, per_parameter, str(spans["name"].iloc[0]) if len(spans) else ""),
-        parameters=parameters,
+        parameters=alike.parameters,
         ops_per_parameter=per_parameter,
+        apart=apart,
         launches=int(kernels.sum()),
         foreach_kinds=len(np.unique(names[measure.tree.matching(_FOREACH_OP) & measure.in_steps])),
         step_time=_time(measure, innermost),
@@ -178,23 +183,55 @@ def _style(measure: OptimizerSpans, launched: BoolArray, per_parameter: float, n
     return "for-loop" if per_parameter else "unknown"
 
 
-def _parameters(measure: OptimizerSpans, spans: pd.DataFrame) -> tuple[int, float]:
-    """Parameters per step and ops per update, from what repeats directly inside the spans; (0, 0) where little does."""
+class _Alike(msgspec.Struct, frozen=True):
+    """Updates of parameters that are made of the same ops.
+
+    Args:
+        parameters: How many in a step.
+        ops: Ops of one; 0 where there are none.
+    """
+
+    parameters: int = 0
+    ops: float = 0.0
+
+
+def _updates(measure: OptimizerSpans, spans: pd.DataFrame) -> tuple[_Alike, bool]:
+    """What repeats directly inside the spans; or from span to span of a step, and then True: one is all there is to a parameter.
+
+    So it is where an optimizer for each parameter steps in a hook of its gradient.
+    """
     rows = np.flatnonzero(measure.topmost_ops & measure.in_steps)
     thread = measure.tree.frame["thread"].to_numpy()
     rows = rows[np.lexsort((measure.start[rows], thread[rows]))]
     rows = rows[~at_an_end(measure.start[rows], measure.end[rows], thread[rows])]
-    runs = measure.runs(rows, _MIN_REPEATS)
+    of_span = np.searchsorted(np.sort(spans["start_ns"].to_numpy()), measure.start[rows], "right")
+    found = _repeated(measure, rows, measure.runs(rows, _MIN_REPEATS), of_span)
+    # Of a whole recording as one step the spans are those of one optimizer, step after step.
+    if found.parameters or measure.steps.source == WHOLE_TRACE or measure.tree.matching(_FOREACH_OP)[rows].any():
+        return found, False
+    of_step = measure.steps.of_host(measure.start[rows])
+    found = _repeated(measure, rows, measure.runs_of(rows, of_step, _MIN_REPEATS), of_step)
+    return found, bool(found.parameters)
+
+
+def _repeated(measure: OptimizerSpans, rows: Int64Array, runs: Runs, within: Int64Array) -> _Alike:
+    """What repeats among some rows; nothing where that is not most of them.
+
+    Args:
+        measure: What lies inside the optimizer's spans.
+        rows: Ops in time order, shape (n,).
+        runs: What repeats among them.
+        within: Of each op, in which span of the optimizer, or in which step, its parameters are counted, shape (n,).
+    """
     updates = matching(measure.tree.frame["name"], _IN_PLACE.match)[rows]
     before = np.append(0, np.cumsum(updates))
     runs = runs.at(before[runs.first + runs.period] > before[runs.first])
     covered = int(runs.length.sum())
-    if not len(spans) or not covered or covered < _LOOP_PART * len(rows):
-        return 0, 0.0
+    if not covered or covered < _LOOP_PART * len(rows):
+        return _Alike()
     # The first update also makes the optimizer's state, parameter by parameter: a mean would count them again.
-    ranges = np.searchsorted(np.sort(spans["start_ns"].to_numpy()), measure.start[rows[runs.first]], "right")
-    place, number = numbered(ranges)
+    place, number = numbered(within[runs.first])
     _, repeats = sums_by(place, runs.repeats, number)
     _, ops = sums_by(place, runs.length, number)
     typical = repeats == np.quantile(repeats, 0.5, method="lower")
-    return int(repeats[typical][0]), float(ops[typical].sum() / repeats[typical].sum())
+    return _Alike(int(repeats[typical][0]), float(ops[typical].sum() / repeats[typical].sum()))

@@ -212,3 +212,45 @@ def test_the_line_is_that_which_calls_step_not_one_that_calls_the_same_ops(
     found = judged(RULE, builder).finding.location
     assert found is not None
     assert (found.function, found.line) == place
+
+
+def _apart(device: str | None, *, name: str = "Adam", number: int = 6, marked: bool = True) -> TraceBuilder:
+    """Steps of 100 ms with an optimizer for each of some parameters, whose spans of 3 ms stand apart."""
+    builder = TraceBuilder(device)
+    for step in range(4):
+        at = step * STEP
+        if marked:
+            builder.step(step, at, STEP)
+        if device is not None:
+            builder.launch(at, kernel_start=at + 5, kernel_dur=5_000)
+        for index in range(number):
+            start = at + 10_000 + index * 5_000
+            builder.optimizer(start, 3_000, name)
+            for place, op in enumerate(UPDATE):
+                when = start + 200 + place * 500
+                if device is None:
+                    builder.op(op, when, 400)
+                else:
+                    builder.launch(when, kernel_start=when + 400, kernel_dur=0, op=op, call_dur=400)
+    return builder
+
+
+@pytest.mark.parametrize("device", [None, "cuda"])
+def test_an_optimizer_for_each_parameter_updates_one_by_one(device: str | None) -> None:
+    """So it is where they step in hooks of their gradients: nothing repeats in a span."""
+    found = judged(RULE, _apart(device)).finding
+    assert found.why.startswith("Adam.step updates 6 parameters one by one")
+    assert "[p], lr=lr, fused=True" in found.fix[0].code
+    assert "all parameters, which steps after the backward pass" in found.fix[1].note
+    assert [advice.code.count("fused=True") for advice in found.fix] == [1, 1]
+
+
+def test_lists_need_more_than_one_parameter() -> None:
+    (fix,) = judged(RULE, _apart("cuda", name="RMSprop")).finding.fix
+    assert "RMSprop(model.parameters(), lr=lr, foreach=True)" in fix.code
+
+
+@pytest.mark.parametrize(("number", "marked"), [(2, True), (1, False)])
+def test_few_spans_a_step_or_many_without_steps_are_no_optimizers_for_each(number: int, marked: bool) -> None:
+    """Those of a GAN, or one optimizer in a recording that is taken as one step."""
+    assert run(RULE, _apart(None, number=number, marked=marked)).state is State.CANNOT_TELL
