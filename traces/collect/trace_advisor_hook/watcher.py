@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 from .common import FAILURES
@@ -22,15 +22,14 @@ from .software.environment import changed_since, describe_environment
 from .software.frameworks import describe_frameworks
 from .software.installed import installed_names
 from .status import write_status
+from .steps.backward_passes import WITHOUT_OPTIMIZER, BackwardPasses
 from .steps.course import Course
-from .steps.optimizer_turns import OptimizerTurns, Together
+from .steps.optimizer_turns import OptimizerTurns
 from .steps.step_times import batches_of_a_step
 from .untrained import Untrained
 
 # An evaluation between the steps draws batches too, but runs nothing backward.
 PREFERENCE = {"time": 0, "forward": 1, "loader": 2, "backward": 3, "optimizer": 4}
-# Gradients are rarely accumulated over more batches than that: without an optimizer's step, there is none that we know.
-WITHOUT_OPTIMIZER = 32
 
 
 class Watcher(LaterPhases):
@@ -57,10 +56,8 @@ class Watcher(LaterPhases):
         self.source = ""
         self.job: tuple[int | None, int] = (None, 1)
         self.turns, self.untrained = OptimizerTurns(), Untrained()
-        self.backwards = self.batches = 0
-        self.lead_backward: tuple[CodeType, int] | None = None
-        self.ran_backward = self.in_backward = self.updates_in_backward = False
-        self.together: dict[tuple[CodeType, int], Together] = {}
+        self.passes = BackwardPasses()
+        self.batches = 0
         self.drawn_from: dict[int, Any] = {}
         self.loader_steps: dict[int, tuple[Any, int]] = {}
         self.counts = {"optimizer": 0, "backward": 0, "loader": 0, "forward": 0}
@@ -81,8 +78,8 @@ class Watcher(LaterPhases):
         self.counts["optimizer"] += 1
         self.untrained.after_optimizer(optimizer)
         # In a hook of its gradient, on a thread of autograd's where there is a device: the step ends with the backward pass.
-        if self.in_backward:
-            self.updates_in_backward = True
+        if self.passes.running:
+            self.passes.updated = True
         else:
             self._updated(optimizer)
 
@@ -127,31 +124,17 @@ class Watcher(LaterPhases):
             self.batches = max(0, self.batches - 1)  # none, where this call has just ended a step
 
     def after_backward(self, caller: FrameType | None, *, gradients: bool = False) -> None:
-        """A backward pass is over; the line that first runs one leads, so that several of a step count once.
-
-        Args:
-            caller: The frame that ran it.
-            gradients: Whether it only handed gradients back (`autograd.grad`), as a penalty inside a step does: one that `backward`
-                runs leads instead, where there is one.
-        """
-        if gradients and self.ran_backward:
+        """A backward pass is over, run by that frame; with `gradients` it only handed gradients back."""
+        if gradients and self.passes.ran:
             return
         self.counts["backward"] += 1
-        if not gradients and not self.ran_backward:
-            self.ran_backward, self.lead_backward, self.backwards = True, None, 0
-        while caller is not None and caller.f_code.co_filename.endswith("_tensor.py"):
-            caller = caller.f_back
-        if caller is None:
+        place = self.passes.place(caller, gradients=gradients)
+        if place is None:
             return
-        place = (caller.f_code, caller.f_lineno)
-        if self.updates_in_backward:
-            self.updates_in_backward = False
-            self._updated(self.together.setdefault(place, Together()))
-        if self.turns.lead is not None:
-            return
-        self.lead_backward = self.lead_backward or place
-        self.backwards += place == self.lead_backward
-        if place == self.lead_backward and (self.source == "backward" or self.backwards > WITHOUT_OPTIMIZER):
+        together = self.passes.updates(place)
+        if together is not None:
+            self._updated(together)
+        if self.turns.lead is None and self.passes.leads(place) and (self.source == "backward" or self.passes.is_alone):
             self.boundary("backward")
 
     def before_forward(self, arguments: Any = (), named: Any = None) -> None:

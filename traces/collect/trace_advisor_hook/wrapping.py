@@ -120,14 +120,14 @@ def _wrap_backward(watcher: Watcher) -> None:
     @functools.wraps(run_backward)
     def backward(*args: Any, **kwargs: Any) -> Any:
         # One that runs inside another, as checkpointing makes them, is part of it.
-        if watcher.in_backward or threading.current_thread() is not threading.main_thread():
+        if watcher.passes.running or threading.current_thread() is not threading.main_thread():
             return run_backward(*args, **kwargs)
-        watcher.in_backward = True
+        watcher.passes.running = True
         watcher.untrained.before_backward(*args, **kwargs)
         try:
             result = run_backward(*args, **kwargs)
         finally:
-            watcher.in_backward = False
+            watcher.passes.running = False
         watcher.after_backward(sys._getframe(1))
         return result
 
@@ -140,7 +140,7 @@ def _wrap_backward(watcher: Watcher) -> None:
         caller = sys._getframe(1)
         # What torch asks for itself, row by row of a Jacobian, is part of a call of the program's.
         library = str(caller.f_globals.get("__name__", "")).partition(".")[0] == "torch"
-        if not library and not watcher.in_backward and threading.current_thread() is threading.main_thread():
+        if not library and not watcher.passes.running and threading.current_thread() is threading.main_thread():
             watcher.after_backward(caller, gradients=True)
         return result
 

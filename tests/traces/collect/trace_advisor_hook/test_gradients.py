@@ -12,7 +12,8 @@ pytest.importorskip("torch")
 import torch
 
 from traces.collect.trace_advisor_hook import wrapping
-from traces.collect.trace_advisor_hook.watcher import WITHOUT_OPTIMIZER, Watcher
+from traces.collect.trace_advisor_hook.steps.backward_passes import WITHOUT_OPTIMIZER
+from traces.collect.trace_advisor_hook.watcher import Watcher
 
 SETTINGS = {"wait": 10, "warmup": 3, "least": 6, "most": 24, "long_ns": 10**12, "stacks": False, "shapes": False}
 
@@ -69,7 +70,7 @@ def test_of_a_step_with_a_penalty_and_a_backward_pass_the_backward_pass_leads(wa
 def test_rows_of_a_jacobian_are_no_steps(watched: _Watcher) -> None:
     for _ in range(WITHOUT_OPTIMIZER):
         torch.autograd.functional.jacobian(lambda weight: weight.square(), torch.ones(3))
-    assert (watched.ends, watched.backwards) == (0, 0)
+    assert (watched.ends, watched.passes.of_lead) == (0, 0)
 
 
 def test_what_is_asked_for_is_handed_back(watched: _Watcher) -> None:

@@ -99,10 +99,10 @@ def test_optimizers_inside_a_backward_pass_end_their_step_with_it(passes: int) -
     watcher, optimizers = _Watcher(), [_Optimizer() for _ in range(12)]
     for _ in range(40):
         for number in range(passes):
-            watcher.in_backward = True
+            watcher.passes.running = True
             for optimizer in optimizers[number::passes]:
                 watcher.after_optimizer(optimizer)
-            watcher.in_backward = False
+            watcher.passes.running = False
             watcher.after_backward(_at(number))
     assert (len(watcher.ends), len(watcher.profiled)) == (40, 24)
     assert all(end % 12 == watcher.ends[0] % 12 for end in watcher.ends)
@@ -112,10 +112,10 @@ def test_a_backward_pass_without_a_step_inside_ends_none() -> None:
     """Gradients are accumulated over four passes."""
     watcher, optimizer = _Watcher(), _Optimizer()
     for index in range(160):
-        watcher.in_backward = True
+        watcher.passes.running = True
         if index % 4 == 3:
             watcher.after_optimizer(optimizer)
-        watcher.in_backward = False
+        watcher.passes.running = False
         watcher.after_backward(_at(0))
     assert len(watcher.ends) == 40
 

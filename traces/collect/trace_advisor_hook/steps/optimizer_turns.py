@@ -20,10 +20,6 @@ OVER = 256
 _OF_A_ROUND = 2
 
 
-class Together:
-    """The optimizers that step inside one backward pass, in hooks of their gradients, taken for one."""
-
-
 class OptimizerTurns:
     """Follows the optimizers of one loop.
 
