@@ -58,7 +58,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share
 from rules.evidence import kernel_saving
-from rules.optimizer.advice import FUSED_CLASSES, fused
+from rules.optimizer.advice import FUSED_CLASSES, fused, together
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -123,15 +123,19 @@ def _held_up(facts: Facts, idle: IntervalSet) -> Finding:
     return Finding(
         why=(
             f"The GPU idles {duration(facts.steps.per_step(idle.total_ns))} of {facts.steps.each} "
-            f"({share(facts.steps.ratio(idle.total_ns))}) while {work.class_name}.step is at work on the host: each of its "
-            "`_foreach_` ops goes through all parameters of a group there before it launches."
+            f"({share(facts.steps.ratio(idle.total_ns))}) while {work.class_name}.step is at work on the host: "
+            + (
+                f"{facts.steps.per_step(len(work.spans)):,.0f} times a step, for one parameter each: each op has a list of one."
+                if work.apart
+                else "each of its `_foreach_` ops goes through all parameters of a group there before it launches."
+            )
         ),
         saving=Saving(
             claims=idle,
             behind=facts.sync.behind(work.step_time),
             basis="device-idle time inside the optimizer's span; a fused update still needs an op or two",
         ),
-        fix=(fused(facts, work.class_name), _COMPILED),
+        fix=(fused(facts, work.class_name), together(work.class_name) if work.apart else _COMPILED),
         verify="Record again: a shorter span of the optimizer, and less idle time in it.",
         steps_seen=facts.steps.count_with(idle),
         confidence=Confidence.MEDIUM,
@@ -166,7 +170,8 @@ def _many_passes(facts: Facts, busy: int) -> Finding:
     return Finding(
         why=(
             f"{work.class_name}.step keeps the GPU busy for {duration(facts.steps.per_step(work.kernel_ns))} {facts.steps.a_unit} "
-            f"({share(ratio)} of its busy time) with {work.foreach_kinds} kinds of `_foreach_` op, each a pass over all parameters."
+            f"({share(ratio)} of its busy time) with {work.foreach_kinds} kinds of `_foreach_` op, each a pass over "
+            f"{'one parameter' if work.apart else 'all parameters'}."
         ),
         saving=kernel_saving(
             facts,

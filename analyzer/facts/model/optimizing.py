@@ -24,6 +24,7 @@ from analyzer.spans.nesting import at_an_end
 from analyzer.spans.repeats import Runs
 from traces.fixed_frame import FixedFrame
 from traces.patterns import Pattern
+from traces.reader.names.autograd import ACCUMULATES
 from traces.trace import Trace
 
 _FUSED_CLASS = Pattern(r"fused|apex|8bit|lion8|deepspeed|zero", re.IGNORECASE)
@@ -206,12 +207,21 @@ def _updates(measure: OptimizerSpans, spans: pd.DataFrame) -> tuple[_Alike, bool
     rows = rows[~at_an_end(measure.start[rows], measure.end[rows], thread[rows])]
     of_span = np.searchsorted(np.sort(spans["start_ns"].to_numpy()), measure.start[rows], "right")
     found = _repeated(measure, rows, measure.runs(rows, _MIN_REPEATS), of_span)
-    # Of a whole recording as one step the spans are those of one optimizer, step after step.
+    # Of a whole recording as one step the spans are those of one optimizer, step after step; one whose ops take lists may have
+    # many parameters.
     if found.parameters or measure.steps.source == WHOLE_TRACE or measure.tree.matching(_FOREACH_OP)[rows].any():
-        return found, False
+        return found, _in_hooks(measure)
     of_step = measure.steps.of_host(measure.start[rows])
     found = _repeated(measure, rows, measure.runs_of(rows, of_step, _MIN_REPEATS), of_step)
     return found, bool(found.parameters)
+
+
+def _in_hooks(measure: OptimizerSpans) -> bool:
+    """Whether most spans lie in nodes that hand over one gradient each: in hooks of these."""
+    spans = np.flatnonzero(measure.innermost_steps)
+    around = measure.tree.parent[spans]
+    handing = is_any(measure.tree.frame["name"], ACCUMULATES)[around] & (around != spans)
+    return bool(len(spans)) and 2 * int(handing.sum()) > len(spans)
 
 
 def _repeated(measure: OptimizerSpans, rows: Int64Array, runs: Runs, within: Int64Array) -> _Alike:

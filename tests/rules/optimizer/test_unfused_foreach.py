@@ -112,3 +112,23 @@ def test_nor_are_those_of_a_fused_update() -> None:
 @pytest.mark.parametrize(("each", "state"), [(600, State.CLEAR), (650, State.FIRED)])
 def test_boundary_of_the_host(each: float, state: State) -> None:
     assert run(RULE, held_up(each=each)).state is state
+
+
+@pytest.mark.parametrize("hooks", [True, False])
+def test_in_hooks_of_the_gradients_each_step_is_of_one_parameter(hooks: bool) -> None:
+    builder = TraceBuilder("cuda")
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        builder.launch(at, kernel_start=at + 5, kernel_dur=9_000)
+        for index in range(6):
+            start = at + 10_000 + index * 10_000
+            builder.op("torch::autograd::AccumulateGrad", start, 6_000 if hooks else 50)
+            builder.optimizer(start + 100, 5_000)
+            for place, op in enumerate(PASSES):
+                when = start + 200 + place * 1_000
+                builder.launch(when, kernel_start=when + 500, kernel_dur=10, op=op, call_dur=400)
+    found = judged(RULE, builder).finding
+    assert ("6 times a step, for one parameter each" in found.why) == hooks
+    assert ("{p: torch.optim.Adam([p]" in found.fix[0].code) == hooks
+    assert ("after the backward pass" in found.fix[1].note) == hooks
