@@ -9,6 +9,7 @@ import importlib.abc
 import sys
 import threading
 import types
+from types import FrameType
 from typing import Any
 
 from .common import FAILURES, reach
@@ -137,14 +138,39 @@ def _wrap_backward(watcher: Watcher) -> None:
     @functools.wraps(run_grad)
     def grad(*args: Any, **kwargs: Any) -> Any:
         result = run_grad(*args, **kwargs)
-        caller = sys._getframe(1)
+        caller = _asking(sys._getframe(1))
         # What torch asks for itself, row by row of a Jacobian, is part of a call of the program's.
-        library = str(caller.f_globals.get("__name__", "")).partition(".")[0] == "torch"
-        if not library and not watcher.passes.running and threading.current_thread() is threading.main_thread():
+        if (
+            not _is_torchs(caller)
+            and not watcher.passes.running
+            and threading.current_thread() is threading.main_thread()
+        ):
             watcher.after_backward(caller, gradients=True)
         return result
 
     autograd.grad = grad
+
+
+def _asking(frame: FrameType) -> FrameType:
+    """Who asks for gradients; where `torch.func.grad` does, who has called that, and torch itself in one inside another."""
+    if not _module_of(frame).startswith("torch._functorch"):
+        return frame
+    asked, transforms = frame, 0
+    above: FrameType | None = frame
+    while above is not None:
+        transforms += above.f_code.co_name == "grad_and_value_impl"
+        if _is_torchs(asked):
+            asked = above
+        above = above.f_back
+    return asked if transforms == 1 else frame
+
+
+def _is_torchs(frame: FrameType) -> bool:
+    return _module_of(frame).partition(".")[0] == "torch"
+
+
+def _module_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
 
 
 def _wrap_profilers(watcher: Watcher) -> None:

@@ -73,6 +73,26 @@ def test_rows_of_a_jacobian_are_no_steps(watched: _Watcher) -> None:
     assert (watched.ends, watched.passes.of_lead) == (0, 0)
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_gradients_of_a_function_end_steps_those_inside_them_do_not(watched: _Watcher, nested: bool) -> None:
+    """A program without optimizer, `.grad` or backward pass: parameters in a dict, updated by hand."""
+
+    def penalised(weight: torch.Tensor) -> torch.Tensor:
+        loss = weight.square().sum()
+        return loss + torch.func.grad(lambda one: one.pow(3).sum())(weight).square().sum() if nested else loss
+
+    weight = torch.ones(3)
+    for _ in range(WITHOUT_OPTIMIZER + 10):
+        weight = weight - 0.01 * torch.func.grad(penalised)(weight)
+    assert watched.ends == 10
+
+
+def test_a_second_derivative_is_asked_for_in_one_call(watched: _Watcher) -> None:
+    for _ in range(WITHOUT_OPTIMIZER):
+        torch.func.grad(torch.func.grad(lambda one: one.pow(3)))(torch.tensor(2.0))
+    assert watched.passes.of_lead == WITHOUT_OPTIMIZER
+
+
 def test_what_is_asked_for_is_handed_back(watched: _Watcher) -> None:
     weight = _weight()
     (gradient,) = torch.autograd.grad(weight.square().sum(), weight)

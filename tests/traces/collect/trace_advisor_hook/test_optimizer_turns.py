@@ -164,6 +164,15 @@ def test_folds_of_few_steps_are_one_loop_once_one_has_followed_another() -> None
     assert (len(watcher.profiled), watcher.turns.lead) == (24, folds[-1])
 
 
+def test_fits_of_few_steps_are_one_loop_from_the_third_on() -> None:
+    """Each model of a search is trained for seven steps: after a whole search nothing was recorded."""
+    watcher, fits = _Watcher(), [_Optimizer() for _ in range(12)]
+    for fit in fits:
+        for _ in range(7):
+            watcher.after_optimizer(fit)
+    assert (len(watcher.ends), len(watcher.profiled)) == (7 + 10 * 7, 24)
+
+
 @pytest.mark.parametrize(("elsewhere", "steps"), [(False, 11 + 32), (True, 11)])
 def test_the_next_fold_goes_on_with_the_run_another_loop_does_not(elsewhere: bool, steps: int) -> None:
     """Each fold of a cross validation has an optimizer of its own, which steps at the same line; a later stage has another line."""

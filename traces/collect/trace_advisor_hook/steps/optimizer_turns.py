@@ -71,10 +71,12 @@ class OptimizerTurns:
         """Hand over to an optimizer that steps at the same line instead of the leading one; whether that was done.
 
         So does that of the next fold of a cross validation, or of the next trial of a search: the loop goes on. Where one has
-        followed another, the next that is new follows at once (`at_once`), however few steps each of them takes.
+        followed another, the next that is new follows at once (`at_once`), however few steps each of them takes; so it does where
+        the one before it was such a one, which took some steps and is not heard of again.
         """
         if optimizer is self.lead:
             return False
+        self.at_once |= self.is_new and optimizer is not self.next and self.next_in_a_row > 1
         self.next_in_a_row = self.next_in_a_row + 1 if optimizer is self.next else 1
         self.next = optimizer
         known = self.at_once and self.is_new
