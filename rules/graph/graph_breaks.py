@@ -45,7 +45,8 @@ top, and no trace of the broken one shows it.
 
 ## When it is wrong
 Blocks that are compiled one by one (regional compilation) are meant to be several regions. Before torch 2.3 regions have no
-numbers, and frames cannot be told apart.
+numbers, and frames cannot be told apart. Where the whole training step is compiled, its graph ends at the backward pass and at the
+update in any case: the rule cannot tell.
 
 ## Thresholds
 - `min_regions`: distinct compiled frames per step.
@@ -62,7 +63,19 @@ from collections import Counter
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Bar, Bars, Confidence, Figure, Finding, Outcome, Saving, clear, not_applicable
+from analyzer.finding import (
+    Advice,
+    Bar,
+    Bars,
+    Confidence,
+    Figure,
+    Finding,
+    Outcome,
+    Saving,
+    cannot_tell,
+    clear,
+    not_applicable,
+)
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, share
@@ -99,6 +112,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(
             f"compiled frames a step: {found.frames_per_step}; eager ops between them {share(eager)} of it, "
             f"guards and the way between them {share(guards)}"
+        )
+        return
+    if found.whole_steps:
+        yield cannot_tell(
+            "what is compiled runs the backward pass, at which a graph ends in any case: which of the "
+            f"{found.frames_per_step} frames a step are the model's is not in the trace; `TORCH_LOGS=graph_breaks` names each "
+            "break with its line"
         )
         return
     claims = _claims(facts)

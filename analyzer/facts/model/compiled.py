@@ -28,10 +28,11 @@ _CODE = Pattern(r"CompiledFunction$")
 _CALL = Pattern(r"CompiledFunction(?:Backward)?$")
 _ANY = Pattern("|".join(one.pattern for one in (_REGION, CHECKS, _PROLOGUE, _CALL)))
 _BACKWARD = Pattern(rf"CompiledFunctionBackward|{BACKWARD_NODE}")
+_NODE = Pattern(BACKWARD_NODE)
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """Compiled code in the used steps.
+    """Compiled code in the used steps, but for updates: torch wraps an optimizer's step in functions that are frames of their own.
 
     Args:
         regions: Calls of compiled regions that start in the used steps, those inside another one included: after a graph break
@@ -43,6 +44,7 @@ class Compiled(msgspec.Struct, frozen=True):
         eager: The part of `between` that ops own, and ops in a region that calls another one but outside its compiled code.
         wrappers: What entering and leaving compiled code takes, forward and backward, around the ops in it; nothing where a
             compiled function runs no ops, as its code then cannot be told from what is around it.
+        whole_steps: Whether a region runs the backward pass: more than a model was compiled, and a graph ends there in any case.
         passing: In a region that calls another one, what neither compiled code, guards nor any other op owns.
         compiling: Ranges of compilation in the used steps, and frames of Python that compile a single kernel.
         kernels: Of that, the frames.
@@ -58,6 +60,7 @@ class Compiled(msgspec.Struct, frozen=True):
     guards: IntervalSet
     between: IntervalSet
     eager: IntervalSet
+    whole_steps: bool
     passing: IntervalSet
     wrappers: IntervalSet
     compiling: IntervalSet
@@ -76,11 +79,14 @@ def compiled(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
     window = steps.window
     ops = trace.ops
     every = _named(host, _REGION)
+    here = steps.host_window.contains(ops["start_ns"].to_numpy())
+    # An update is compiled again as well, as for each learning rate.
+    names = [str(name) for name in ops["name"][every & here].unique()]
+    every &= ~_of_updates(ops, steps, host, every & host.ops.outermost(every), every)
     region_rows = host.ops.outermost(every)
-    regions = ops[every & steps.host_window.contains(ops["start_ns"].to_numpy())]
+    regions = ops[every & here]
     outermost = regions[region_rows[regions.index]]
     spans, kernels = _compiling(trace, steps, host)
-    names = [str(name) for name in regions["name"].unique()]
     guards = IntervalSet.of_rows(ops, _named(host, CHECKS)) & window
     between, frames = _between(steps, regions, outermost)
     passing, inside = _nested(trace, steps, host, every, guards)
@@ -92,6 +98,7 @@ def compiled(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
         guards=guards,
         between=between,
         eager=(between & per_thread(ops[~region_rows]).get(thread, EMPTY)) | inside,
+        whole_steps=_runs_backward(host, ops, outermost),
         passing=passing & window,
         wrappers=_wrappers(trace, host) & window,
         compiling=spans,
@@ -101,6 +108,27 @@ def compiled(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
         versions=_versions(names),
         **_captured(trace, window),
     )
+
+
+def _of_updates(
+    ops: pd.DataFrame, steps: Steps, host: HostFacts, outermost: BoolArray, regions: BoolArray
+) -> BoolArray:
+    """Which regions are of an update: those behind the last node of a step's backward pass in which nothing needs gradients."""
+    found = np.zeros(len(regions), dtype=bool)
+    start, end = (ops[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+    nodes = _named(host, _NODE)
+    step_of_node = steps.of_host(start[nodes])
+    if not steps.count or not (step_of_node >= 0).any():
+        return found
+    passed = np.full(steps.count, np.iinfo(np.int64).min)
+    np.maximum.at(passed, step_of_node[step_of_node >= 0], end[nodes][step_of_node >= 0])
+    rows = np.flatnonzero(outermost)
+    step = steps.of_host(start[rows])
+    behind = (step >= 0) & (passed[step] > np.iinfo(np.int64).min) & (start[rows] >= passed[step])
+    needed = IntervalSet.of_rows(ops, _named(host, _CODE)).overlap_with(start[rows], end[rows]) > 0
+    rows = rows[behind & ~needed]
+    found[regions] = IntervalSet(np.sort(start[rows]), np.sort(end[rows])).contains(start[regions])
+    return found
 
 
 def _compiling(trace: Trace, steps: Steps, host: HostFacts) -> tuple[IntervalSet, IntervalSet]:
@@ -131,6 +159,7 @@ def _only_compiling(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
         guards=EMPTY,
         between=EMPTY,
         eager=EMPTY,
+        whole_steps=False,
         passing=EMPTY,
         wrappers=EMPTY,
         compiling=spans,
@@ -158,6 +187,13 @@ def _between(steps: Steps, regions: pd.DataFrame, outermost: pd.DataFrame) -> tu
             frames = max(frames, len({_frame(str(name)) for name in mine["name"].unique()}))
             gaps |= inside.complement(int(mine["start_ns"].min()), int(mine["end_ns"].max()))
     return gaps & steps.window, frames
+
+
+def _runs_backward(host: HostFacts, ops: pd.DataFrame, outermost: pd.DataFrame) -> bool:
+    """Whether nodes of a backward pass, on whatever thread, begin and end in some regions."""
+    nodes = ops[_named(host, _NODE)]
+    inside = IntervalSet.of_rows(outermost)
+    return bool((inside.contains(nodes["start_ns"]) & inside.contains(nodes["end_ns"])).any())
 
 
 def _nested(

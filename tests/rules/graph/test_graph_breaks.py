@@ -92,6 +92,31 @@ def test_a_region_inside_another_is_a_break() -> None:
     assert "the way from one to the next 3.0 %" in found.finding.why
 
 
+@pytest.mark.parametrize(("inside", "state"), [(True, State.CANNOT_TELL), (False, State.FIRED)])
+def test_a_compiled_training_step_ends_its_graph_at_the_backward_pass(inside: bool, state: State) -> None:
+    """Nobody can join what lies before and behind it, nor what an optimizer does: 53 % of a step were claimed, 9 % could go."""
+    builder = nested()
+    for number in range(3):
+        at = number * 100_000 + (20_500 if inside else 70_000)
+        builder.op("autograd::engine::evaluate_function: CompiledFunctionBackward", at, 1_000)
+    assert run(RULE, builder).state is state
+
+
+@pytest.mark.parametrize(("gradients", "state"), [(False, State.NOT_APPLICABLE), (True, State.FIRED)])
+def test_a_compiled_update_is_no_model(gradients: bool, state: State) -> None:
+    """Torch wraps `Optimizer.step` in two functions: three frames in any case, of which none is a graph that breaks."""
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000)
+        builder.op("aten::linear", at, 50_000)
+        builder.op("autograd::engine::evaluate_function: AddmmBackward0", at + 50_000, 20_000)
+        for depth, frame in enumerate(("0/0", "1/0", "2/0")):
+            builder.op(f"Torch-Compiled Region: {frame}", at + 72_000 + depth * 3_000, 20_000 - depth * 6_000)
+        builder.op("CompiledFunction" if gradients else "aten::add_", at + 80_000, 1_000)
+    assert run(RULE, builder).state is state
+
+
 def test_a_whole_graph_is_entered_once() -> None:
     builder = nested(way=3_000)
     for number in range(3):
