@@ -57,6 +57,9 @@ class Untrained:
     def __init__(self) -> None:
         self.passes = self.walked = self.round = 0
         self.leaves: dict[int, tuple[int, bool]] | None = {}
+        # The parameters among them, and what optimizers have updated: an identity is given again once its tensor is gone.
+        self.seen: dict[int, weakref.ref[Any]] = {}
+        self.updated: dict[int, weakref.ref[Any]] = {}
         self.optimizers: dict[int, weakref.ref[Any]] = {}
         self.graphs: list[list[_Node]] = []
         self.rounds: dict[int, list[_Pass]] = {one: [] for one in _ROUNDS}
@@ -74,6 +77,9 @@ class Untrained:
         with contextlib.suppress(*FAILURES):
             found, nodes, leaves = _walk(roots if isinstance(roots, (list, tuple)) else [roots])
             self.leaves = None if found is None else {**self.leaves, **found}
+            self.seen.update(
+                (id(leaf), weakref.ref(leaf)) for leaf in leaves if found is not None and found[id(leaf)][1]
+            )
             self.walked += 1
             if self.passes in _PASSES:
                 self.graphs.append(nodes)
@@ -93,26 +99,35 @@ class Untrained:
 
     def after_optimizer(self, optimizer: Any) -> None:
         """An optimizer has stepped."""
-        if id(optimizer) not in self.optimizers:
+        known = self.optimizers.get(id(optimizer))
+        if known is None or known() is not optimizer:
             # Not by a reference that keeps those of earlier folds.
             with contextlib.suppress(TypeError):
                 self.optimizers[id(optimizer)] = weakref.ref(optimizer)
+            self._note(optimizer)
         if self.pending:
-            for leaf in [one for group in optimizer.param_groups for one in group["params"]]:
+            for leaf in _parameters(optimizer):
                 for made in self.pending.pop(id(leaf), (None, []))[1]:
                     made.taken = True
+
+    def _note(self, optimizer: Any) -> None:
+        self.updated.update((id(one), weakref.ref(one)) for one in _parameters(optimizer))
 
     def told(self, size: int) -> dict[str, Any] | None:
         """Tensors and numbers that get gradients for nothing, and all, and the nodes for nothing; None where that is not known.
 
-        Optimizers with weights of their own (sharded, or in more bits) update none of the leaves, or other tensors of a job.
+        Optimizers with weights of their own (sharded, or in more bits) update none of the leaves, or other tensors of a job. Where
+        a leaf is gone, as of a model that was fitted before, nobody knows whose it was.
 
         Args:
             size: World size of the job.
         """
-        alive = [optimizer for ref in self.optimizers.values() if (optimizer := ref()) is not None]
-        trained = {id(one) for optimizer in alive for group in optimizer.param_groups for one in group["params"]}
-        if not self.leaves or size > 1 or trained.isdisjoint(self.leaves):
+        for ref in self.optimizers.values():
+            if (optimizer := ref()) is not None:
+                self._note(optimizer)
+        trained = {one for one, ref in self.updated.items() if ref() is not None}
+        gone = any(ref() is None for ref in self.seen.values())
+        if not self.leaves or gone or size > 1 or trained.isdisjoint(self.leaves):
             return None
         untrained = [numbers for one, (numbers, parameter) in self.leaves.items() if parameter and one not in trained]
         needed = {one for one, (_, parameter) in self.leaves.items() if not parameter} | trained
@@ -135,6 +150,10 @@ class Untrained:
         if not dropped[0] or any(one != dropped[0] for one in dropped) or any(one != told[0] for one in told):
             return {}
         return {"dropped": len(dropped[0]), "passes": told[0]}
+
+
+def _parameters(optimizer: Any) -> list[Any]:
+    return [one for group in optimizer.param_groups for one in group["params"]]
 
 
 def _walk(roots: Any) -> tuple[dict[int, tuple[int, bool]] | None, list[_Node], list[Any]]:

@@ -179,3 +179,24 @@ def test_turns_of_one_optimizer_drop_nothing() -> None:
     found = told(_of_both, both=True)
     assert found is not None
     assert "passes" not in found
+
+
+@pytest.mark.parametrize("fits", [1, 3])
+@pytest.mark.parametrize("keeps", [True, False])
+def test_of_models_that_are_fitted_one_after_the_other_all_is_updated(fits: int, keeps: bool) -> None:
+    """The optimizer of a fit is gone with it, and so may be its model, whose tensors' identities are given again."""
+    look, models = Untrained(), []
+    for _ in range(fits):
+        model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for _ in range(2):
+            loss = model(torch.randn(8, 4)).sum()
+            look.before_backward(loss)
+            loss.backward()
+            optimizer.step()
+            look.after_optimizer(optimizer)
+        del optimizer
+        models = [*models, model] if keeps else [model]
+        del model
+    said = look.told(1)
+    assert (said is None) if fits > 1 and not keeps else (said is not None and said["tensors"] == 0)
