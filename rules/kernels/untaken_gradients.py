@@ -3,7 +3,8 @@
 ## What it finds
 Parts of the backward pass that lead to no parameter which an optimizer updates: of a teacher without `torch.no_grad()`, of a
 backbone that was to be frozen and lacks `requires_grad_(False)`. And, where optimizers take turns, parts that make gradients which
-are dropped before their optimizer steps: the generator's in the discriminator's pass, or a critic's in the actor's.
+are dropped before their optimizer steps: the generator's in the discriminator's pass, or a critic's in the actor's; or the model's
+in a pass that is run for the gradient of an input, as an attack on it.
 
 ## Why it costs time
 An optimizer that is given some of the parameters stops no gradient: autograd goes back through all that wants one. The gradients
@@ -12,11 +13,11 @@ are added up in each step, as `zero_grad` of that optimizer does not know of the
 ## How it is measured
 `advisor collect` walks the graph of early passes, and tells which nodes lead to no parameter in any optimizer that steps, and which
 do so with one of their two products. Those nodes are found in the trace by name and turn. Where passes differ, none are. Where
-several optimizers step, it follows two steps of the loop: a gradient that is gone when the next pass begins, and that no optimizer
-took, was dropped, if the same pass made others that were taken (a pass of which none is taken was read by hand). If both steps
-agree, the nodes of each pass are found by its place in the step. The metric
-is the first ones' time and half of the others', as a share of the used steps: device time of their kernels, without a device the
-nodes' own.
+several optimizers step, or a step has several passes, it follows two steps of the loop: a gradient that is gone when the next
+pass begins, and that no optimizer took, was dropped, if the same pass made others that were taken or leads to an input (any other
+pass of which none is taken was read by hand). If both steps agree, the nodes of each pass are found by its place in the step. The
+metric is the first ones' time and half of the others', as a share of the used steps: device time of their kernels, without a
+device the nodes' own.
 
 ## Example
 Slow:
@@ -41,7 +42,8 @@ for x, y in loader:
 2. `torch.no_grad()` around a pass whose result no gradient has to pass, as a teacher's.
 3. `fake.detach()` for the discriminator's pass of a GAN, and `requires_grad_(False)` on the discriminator (or critic) during the
    generator's (or actor's): the gradient still passes through to what is trained there.
-4. Where it was to be trained: give its parameters to the optimizer. That is a fault of the training, not of its speed.
+4. `torch.autograd.grad(loss, x)` for the gradient of an input: weights get none.
+5. Where it was to be trained: give its parameters to the optimizer. That is a fault of the training, not of its speed.
 
 ## Expected gain
 The time of the nodes. Recording the forward pass goes as well where nothing in it wants a gradient, which is not counted.
@@ -96,6 +98,11 @@ META = RuleMeta(
 _HALF = 0.5
 
 
+_OF_INPUT = Advice(
+    "diff",
+    "-criterion(model(x), y).backward()\n-gradient = x.grad\n+(gradient,) = torch.autograd.grad(criterion(model(x), y), x)",
+    "Asks for the gradient of the input alone, as for an adversarial example: those of the weights are not computed.",
+)
 _NOT_UPDATED = Advice(
     "diff",
     "+backbone.requires_grad_(False)  # a model that is not to be trained\n"
@@ -168,6 +175,11 @@ def _why(told: Untrained) -> str:
             "leads to none of the parameters that an optimizer updates: "
             f"{told.tensors} of the {told.of_tensors} tensors that get gradients are in none."
         )
+    if told.of_input == told.dropped:
+        return (
+            f"makes gradients that no optimizer takes: a pass for the gradient of an input gives some to {told.dropped} of the "
+            f"{told.of_tensors} tensors as well, which are dropped (`zero_grad`) before their optimizer steps."
+        )
     none = f", and {told.tensors} of the {told.of_tensors} tensors are in none" if told.tensors else ""
     return (
         "makes gradients that no optimizer takes: "
@@ -181,8 +193,9 @@ def _fixes(told: Untrained, found: ForNothing) -> tuple[Advice, ...]:
         return (_NOT_UPDATED,)
     whole = found.whole.total_ns > _ANOTHER_MODEL * found.half.total_ns
     return (
-        *((_DETACHED,) if whole else ()),
-        *((_FROZEN,) if found.half else ()),
+        *((_OF_INPUT,) if told.of_input else ()),
+        *((_DETACHED,) if whole and told.of_input < told.dropped else ()),
+        *((_FROZEN,) if found.half and told.of_input < told.dropped else ()),
         *((_NOT_UPDATED,) if told.tensors else ()),
     )
 

@@ -18,6 +18,7 @@ class Untrained(msgspec.Struct, frozen=True):
         nodes: By name of a node of the backward pass one digit for each in a pass, in the order in which they run: 2 leads to no
             parameter that is updated, 1 does with one of its two products, 0 with all it computes. Names of zeros are left out.
         dropped: Tensors whose gradient some pass of a step makes and that is dropped before their optimizer steps.
+        of_input: Of these, those that a pass for the gradient of an input does so.
         passes: Where passes of a step differ so, for each of them what `nodes` says, in the order in which they run.
     """
 
@@ -26,6 +27,7 @@ class Untrained(msgspec.Struct, frozen=True):
     ratio: float
     nodes: dict[str, str] = {}
     dropped: int = 0
+    of_input: int = 0
     passes: tuple[dict[str, str], ...] = ()
 
     @property
@@ -46,7 +48,8 @@ def untrained(meta: Meta) -> Untrained | None:
     dropped = int_of(told.get("dropped"))
     if not any(passes) or not 0 < dropped <= of_tensors:
         dropped, passes = 0, ()
-    return Untrained(tensors, of_tensors, numbers / of_numbers, _marks(told.get("nodes")), dropped, passes)
+    of_input = max(0, min(int_of(told.get("of_input")), dropped))
+    return Untrained(tensors, of_tensors, numbers / of_numbers, _marks(told.get("nodes")), dropped, of_input, passes)
 
 
 def _marks(told: object) -> dict[str, str]:

@@ -84,15 +84,17 @@ def test_quiet(changes: dict[str, object], state: State) -> None:
     assert run(RULE, world(**changes)).state is state  # type: ignore[arg-type]
 
 
-def turns(*, passes: list[dict[str, str]], dropped: int = 2, each: int = 2) -> TraceBuilder:
+def turns(*, passes: list[dict[str, str]], dropped: int = 2, each: int = 2, of_input: int = 0) -> TraceBuilder:
     """Three steps of 10 ms with passes of two matrix products, of 1 ms each.
 
     Args:
         passes: What the collector says of the passes of a step.
         dropped: How many tensors it saw dropped.
         each: How many passes a step of the trace has.
+        of_input: How many of the dropped are so in a pass for the gradient of an input.
     """
     told = {"tensors": 0, "numbers": 0, "of_tensors": 4, "of_numbers": 100, "dropped": dropped, "passes": passes}
+    told["of_input"] = of_input
     builder = TraceBuilder(None, advisor={"model": {"untrained": told}})
     for step in range(3):
         at = step * 10_000.0
@@ -119,6 +121,14 @@ def test_gradients_dropped_in_turns_are_found_by_their_pass(
     assert len(found.finding.fix) == fixes
     assert word in found.finding.fix[0].code
     assert "2 of the 4 tensors get gradients in another optimizer's pass" in found.finding.why
+
+
+def test_the_gradient_of_an_input_is_asked_for_alone() -> None:
+    found = judged(RULE, turns(passes=[{"AddmmBackward0": "11"}, {}], of_input=2))
+    assert found.ns_per_step == 1_000_000
+    (fix,) = found.finding.fix
+    assert "torch.autograd.grad(" in fix.code
+    assert "a pass for the gradient of an input gives some to 2 of the 4 tensors as well" in found.finding.why
 
 
 @pytest.mark.parametrize(

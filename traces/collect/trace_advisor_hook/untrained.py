@@ -4,8 +4,8 @@ The graph of a pass is walked before it runs, in the first passes alone: a walk 
 no parameter that is updated is told only once the optimizers are known.
 
 Where optimizers take turns, as those of a GAN, a pass may also hand gradients to parameters of which they are dropped before their
-optimizer steps: those of the generator in the discriminator's pass, if the generated batch was not detached. What was dropped shows
-when the next pass begins.
+optimizer steps: those of the generator in the discriminator's pass, if the generated batch was not detached. So does a pass that is
+run for the gradient of an input, as an attack on the model is. What was dropped shows when the next pass begins.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from .common import FAILURES
 
 # The first pass may be of another kind, as a trial; three in a row hold each of a GAN's.
 _PASSES = range(2, 5)
-# Where optimizers take turns two steps of the loop are compared, once each optimizer has had its turn; no more passes are walked.
+# Where optimizers take turns, or a step has several passes, two steps of the loop are compared, once each optimizer has had its
+# turn; no more passes are walked.
 _ROUNDS = range(2, 4)
 _MOST_PASSES = 16
 # A graph of more takes as long to walk as a step.
@@ -38,17 +39,28 @@ class _Node:
 
 
 class _Pass:
-    """One backward pass: its graph, the leaves of which what it gave was dropped, and whether an optimizer took any of it."""
+    """One backward pass: its graph, the leaves of which what it gave was dropped, and whether an optimizer took any of it.
 
-    def __init__(self, nodes: list[_Node]) -> None:
-        self.nodes, self.dropped, self.taken = nodes, set[int](), False
+    Args:
+        nodes: The graph.
+        of_input: Whether it leads to a tensor that is no parameter: to an input of the model.
+    """
+
+    def __init__(self, nodes: list[_Node], *, of_input: bool) -> None:
+        self.nodes, self.dropped, self.taken, self.of_input = nodes, set[int](), False, of_input
+
+    @property
+    def lost(self) -> set[int]:
+        """The leaves that it gave gradients which nobody can have wanted.
+
+        A pass of which nothing was taken has been read by hand, as one for each of several losses, or for a perturbed model; one to
+        an input was run for that.
+        """
+        return self.dropped if self.taken or self.of_input else set()
 
     def for_nothing(self, needed: set[int]) -> dict[str, str]:
-        """What `_for_nothing` says of it.
-
-        A pass of which nothing was taken has been read by hand, as one for each of several losses, or for a perturbed model.
-        """
-        return _for_nothing(self.nodes, needed - self.dropped if self.taken else needed)
+        """What `_for_nothing` says of it."""
+        return _for_nothing(self.nodes, needed - self.lost)
 
 
 class Untrained:
@@ -56,6 +68,9 @@ class Untrained:
 
     def __init__(self) -> None:
         self.passes = self.walked = self.round = 0
+        # In which step the last pass was, and whether some step had several.
+        self.last = -1
+        self.several = False
         self.leaves: dict[int, tuple[int, bool]] | None = {}
         # The parameters among them, and what optimizers have updated: an identity is given again once its tensor is gone.
         self.seen: dict[int, weakref.ref[Any]] = {}
@@ -70,7 +85,10 @@ class Untrained:
         """A backward pass is about to run, with these arguments; one to chosen `inputs` hands nothing to other leaves."""
         self.passes += 1
         self._drop()
-        compared = self.round in _ROUNDS and len(self.optimizers) > 1 and self.walked < _MOST_PASSES
+        self.several |= self.last == self.round
+        self.last = self.round
+        turns = self.several or len(self.optimizers) > 1
+        compared = self.round in _ROUNDS and turns and self.walked < _MOST_PASSES
         if not (self.passes in _PASSES or compared) or self.leaves is None or named.get("inputs") is not None:
             return
         roots = given[0] if given else named.get("tensors")
@@ -84,7 +102,7 @@ class Untrained:
             if self.passes in _PASSES:
                 self.graphs.append(nodes)
             if compared and found is not None:
-                one = _Pass(nodes)
+                one = _Pass(nodes, of_input=not all(parameter for _, parameter in found.values()))
                 self.rounds[self.round].append(one)
                 for leaf in leaves:
                     if found[id(leaf)][1]:
@@ -145,11 +163,12 @@ class Untrained:
 
     def _dropped(self, needed: set[int]) -> dict[str, Any]:
         """How many tensors get gradients that are dropped, and for each pass of a step its nodes; nothing where steps differ."""
-        dropped = [{leaf for one in passes if one.taken for leaf in one.dropped} for passes in self.rounds.values()]
+        dropped = [{leaf for one in passes for leaf in one.lost} for passes in self.rounds.values()]
         told = [[one.for_nothing(needed) for one in passes] for passes in self.rounds.values()]
         if not dropped[0] or any(one != dropped[0] for one in dropped) or any(one != told[0] for one in told):
             return {}
-        return {"dropped": len(dropped[0]), "passes": told[0]}
+        of_input = {leaf for one in self.rounds[_ROUNDS[0]] if one.of_input and not one.taken for leaf in one.lost}
+        return {"dropped": len(dropped[0]), "of_input": len(of_input), "passes": told[0]}
 
 
 def _parameters(optimizer: Any) -> list[Any]:

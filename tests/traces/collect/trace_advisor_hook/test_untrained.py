@@ -181,6 +181,35 @@ def test_turns_of_one_optimizer_drop_nothing() -> None:
     assert "passes" not in found
 
 
+@pytest.mark.parametrize(("attack", "drops"), [(True, True), (True, False), (False, True)])
+def test_a_pass_for_the_gradient_of_an_input_gives_the_weights_theirs_for_nothing(*, attack: bool, drops: bool) -> None:
+    """Where they are kept until the update, or where the first pass leads to no input, somebody may want them."""
+    model, look = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1)), Untrained()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(6):
+        batch = torch.randn(8, 4, requires_grad=attack)
+        for _ in range(2):
+            loss = model(batch).sum()
+            look.before_backward(loss)
+            loss.backward()
+            if drops or not attack:
+                optimizer.zero_grad()
+            batch = batch.detach()
+        look.before_backward(loss := model(batch).sum())
+        loss.backward()
+        optimizer.step()
+        look.round += 1
+        look.after_optimizer(optimizer)
+        optimizer.zero_grad()
+    found = look.told(1)
+    assert found is not None
+    assert ("passes" in found) == (attack and drops)
+    if attack and drops:
+        # Of three passes the first leads to the input, the second is read by hand.
+        assert (found["of_input"], found["dropped"]) == (4, 4)
+        assert found["passes"] == [{"AddmmBackward0": "11", "TBackward0": "22"}, {}, {}]
+
+
 @pytest.mark.parametrize("fits", [1, 3])
 @pytest.mark.parametrize("keeps", [True, False])
 def test_of_models_that_are_fitted_one_after_the_other_all_is_updated(fits: int, keeps: bool) -> None:
