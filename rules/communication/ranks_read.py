@@ -141,18 +141,31 @@ def _between(least_ns: int, most_ns: int) -> str:
     return f"{low} to {high}" if least_ns >= _LEAST_BOUND * most_ns else f"Up to {high}"
 
 
-def look_at_all_ranks(facts: Facts) -> tuple[Advice, ...]:
-    """Waiting or transferring? Only all ranks together can tell; where they are all here what to do first, if it is waiting."""
+def with_all_ranks(facts: Facts, changes: tuple[Advice, ...]) -> tuple[Advice, ...]:
+    """Changes with what to do about other ranks: waiting or transferring? Only all ranks together can tell.
+
+    Where they are all here, it is what to do first if it is waiting. Stages of a pipeline wait however even they are: there the
+    changes come first.
+
+    Args:
+        facts: The measurements.
+        changes: What shortens or hides what is sent.
+    """
     first = (_LATE_FIRST,) if is_late(facts) else ()
     if every_rank_is_read(facts):
-        return first or ((_EVEN_FIRST,) if _mostly_waits(facts) else ())
+        return (*(first or ((_EVEN_FIRST,) if _mostly_waits(facts) else ())), *changes)
     size = facts.recording.world_size
     ranks = f"all {size} ranks" if size is not None else "all ranks"
-    return (
-        *first,
-        Advice(
+    if facts.communication.passing.stages and facts.communication.served_part is None:
+        stages = Advice(
             "text",
-            f"Record {ranks} over the same steps and compare how long each spends in the same collective.",
-            "The rank with the shortest time arrived last: it is the one to speed up, and the others then stop waiting.",
-        ),
+            f"Record {ranks} over the same steps: together they tell how long each stage works.",
+            "What a stage waits for beyond the beginning and the end of a step is the stage that works longest.",
+        )
+        return (*first, *changes, stages)
+    compare = Advice(
+        "text",
+        f"Record {ranks} over the same steps and compare how long each spends in the same collective.",
+        "The rank with the shortest time arrived last: it is the one to speed up, and the others then stop waiting.",
     )
+    return (*first, compare, *changes)

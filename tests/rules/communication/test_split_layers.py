@@ -88,6 +88,13 @@ def test_sharded_parameters_are_gathered_between_layers_and_are_no_activations()
     assert not Facts(world(name="nccl:_all_gather_base").trace()).communication.collectives.activations
 
 
+@pytest.mark.parametrize(("name", "asked_at"), [("nccl:recv 1<-0", -1), ("nccl:all_reduce", 0)])
+def test_stages_wait_however_even_they_are_and_are_not_asked_for_their_ranks_first(name: str, asked_at: int) -> None:
+    fixes = judged(EXPOSED, world(name=name)).finding.fix
+    assert [fix.code.startswith("Record all 4 ranks") for fix in fixes].index(True) == asked_at % len(fixes)
+    assert ("arrived last" in fixes[asked_at].note) == (asked_at == 0)
+
+
 @pytest.mark.parametrize("name", ["nccl:recv 1<-0", "nccl:send 1->2"])
 def test_stages_of_a_pipeline_are_told_to_take_more_micro_batches(name: str) -> None:
     builder = world(name=name)
