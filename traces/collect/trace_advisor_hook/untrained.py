@@ -120,9 +120,9 @@ class Untrained:
         known = self.optimizers.get(id(optimizer))
         if known is None or known() is not optimizer:
             # Not by a reference that keeps those of earlier folds.
-            with contextlib.suppress(TypeError):
+            with contextlib.suppress(*FAILURES):
                 self.optimizers[id(optimizer)] = weakref.ref(optimizer)
-            self._note(optimizer)
+                self._note(optimizer)
         if self.pending:
             for leaf in _parameters(optimizer):
                 for made in self.pending.pop(id(leaf), (None, []))[1]:
