@@ -49,18 +49,17 @@ class _Pass:
     def __init__(self, nodes: list[_Node], *, of_input: bool) -> None:
         self.nodes, self.dropped, self.taken, self.of_input = nodes, set[int](), False, of_input
 
-    @property
-    def lost(self) -> set[int]:
+    def lost(self, step: list[_Pass]) -> set[int]:
         """The leaves that it gave gradients which nobody can have wanted.
 
         A pass of which nothing was taken has been read by hand, as one for each of several losses, or for a perturbed model; one to
-        an input was run for that.
-        """
-        return self.dropped if self.taken or self.of_input else set()
+        an input was run for that, unless all passes are: derivatives by the inputs are in the losses.
 
-    def for_nothing(self, needed: set[int]) -> dict[str, str]:
-        """What `_for_nothing` says of it."""
-        return _for_nothing(self.nodes, needed - self.lost)
+        Args:
+            step: All passes of its step.
+        """
+        for_input = self.of_input and not any(one.taken and one.of_input for one in step)
+        return self.dropped if self.taken or for_input else set()
 
 
 class Untrained:
@@ -163,11 +162,16 @@ class Untrained:
 
     def _dropped(self, needed: set[int]) -> dict[str, Any]:
         """How many tensors get gradients that are dropped, and for each pass of a step its nodes; nothing where steps differ."""
-        dropped = [{leaf for one in passes for leaf in one.lost} for passes in self.rounds.values()]
-        told = [[one.for_nothing(needed) for one in passes] for passes in self.rounds.values()]
+        lost = [[one.lost(passes) for one in passes] for passes in self.rounds.values()]
+        dropped = [set[int]().union(*step) for step in lost]
+        told = [
+            [_for_nothing(one.nodes, needed - gone) for one, gone in zip(passes, step, strict=True)]
+            for passes, step in zip(self.rounds.values(), lost, strict=True)
+        ]
         if not dropped[0] or any(one != dropped[0] for one in dropped) or any(one != told[0] for one in told):
             return {}
-        of_input = {leaf for one in self.rounds[_ROUNDS[0]] if one.of_input and not one.taken for leaf in one.lost}
+        first = zip(self.rounds[_ROUNDS[0]], lost[0], strict=True)
+        of_input = set[int]().union(*(gone for one, gone in first if not one.taken))
         return {"dropped": len(dropped[0]), "of_input": len(of_input), "passes": told[0]}
 
 
