@@ -13,6 +13,7 @@ from analyzer.spans.grouping import chosen, distinct
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
 from analyzer.spans.nesting import own_ns
+from traces.reader.names.autograd import around_accumulation
 from traces.trace import Trace
 
 # Of two ops that share some time one at most owns more than half of it. In recorded launch-bound training the largest owns 11 %.
@@ -24,7 +25,6 @@ _OWN_WORK_NS = 1_000_000
 OWN_WORK_ALONE_NS = 300_000
 # Where a gradient is added up one kernel is launched at most; the rest of a longer call are hooks of the program or of a library.
 _HOOKED_NS = 200_000
-_ACCUMULATES = "AccumulateGrad"
 # More than these, each a good part of the time, are no few.
 _MOST_OPS = 3
 # What is built in the first calls of an op is built by then, and takes so much longer than a call that finds it built.
@@ -78,7 +78,7 @@ class OwningOp(msgspec.Struct, frozen=True):
     @property
     def hooked(self) -> bool:
         """Whether gradients are added up there, where hooks run."""
-        return self.name.endswith(_ACCUMULATES)
+        return around_accumulation(self.name)
 
     @property
     def works(self) -> bool:

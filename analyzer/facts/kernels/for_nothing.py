@@ -23,9 +23,9 @@ from analyzer.spans.columns import present
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import matching, texts
 from analyzer.spans.open_spans import NONE
+from traces.reader.names.autograd import around_accumulation
 from traces.reader.names.vocabulary import is_backward_node
 
-_ACCUMULATES = "AccumulateGrad"
 # What the collector's digits say.
 _NEEDED, _HALF, _NOTHING = 0, 1, 2
 
@@ -85,9 +85,7 @@ def _said(ops: pd.DataFrame, nodes: Int64Array, marks: Sequence[Mapping[str, str
     start, thread = ops["start_ns"].to_numpy()[nodes], ops["thread"].to_numpy()[nodes]
     nodes = nodes[np.lexsort((start, thread))]
     names = np.array([operator_name(name) for name in texts(ops["name"].iloc[nodes])], dtype=object)
-    gathers = (
-        matching(ops["name"].iloc[nodes], lambda name: name.endswith(_ACCUMULATES)) | ~present(ops["sequence"])[nodes]
-    )
+    gathers = matching(ops["name"].iloc[nodes], around_accumulation) | ~present(ops["sequence"])[nodes]
     computes, called = nodes[~gathers], names[~gathers]
     turn = _passes(ops, computes)
     in_step = _places(ops["start_ns"].to_numpy()[computes], turn, steps, len(marks))

@@ -22,6 +22,7 @@ from analyzer.spans.moments import moments_in
 from analyzer.spans.nesting import nest
 from analyzer.spans.usual import usual_ns
 from traces.patterns import Pattern
+from traces.reader.names.autograd import around_accumulation
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
@@ -31,7 +32,6 @@ MIN_PASSES = 10
 _ROUNDED_NS = 1_000
 # Searches along a line: each of its passes needs the result of the one before.
 _SEARCHES = Pattern("LBFGS", re.IGNORECASE)
-_ACCUMULATES = Pattern(r".*\bAccumulateGrad$")
 # What runs where a leaf receives its gradient; what is taken out for `torch.autograd.grad` ends one level above it.
 _RECEIVES = Pattern(r"(?!autograd::engine).*\bAccumulateGrad$")
 _LAYER = Pattern(
@@ -146,7 +146,7 @@ def _returns(received: Int64Array, begins: Int64Array) -> bool:
 
 def _adds_up(ops: pd.DataFrame, within: BoolArray, spans: IntervalSet, passes: int) -> bool:
     """Whether a gradient is added in place where a leaf receives its own, in half of the passes or more."""
-    receiving = IntervalSet.of_rows(ops, within & matching(ops["name"], _ACCUMULATES.match))
+    receiving = IntervalSet.of_rows(ops, within & matching(ops["name"], around_accumulation))
     added = ops["start_ns"].to_numpy()[within & is_any(ops["name"], "aten::add_")]
     return bool(2 * np.count_nonzero((receiving & spans).contains(added)) >= passes)
 
