@@ -264,9 +264,12 @@ def tables(rows: dict[str, dict[str, Any]]) -> Iterator[str]:
         quickest, over, runs, of = beside_sweep(row)
         best = helping(row)
         yield ""
+        chose = (
+            f"chose {best['change']}, a step {percent(over)} longer than that of" if best else "chose nothing, beside"
+        )
         yield (
-            f"Reference loop: `tune` chose {best['change'] if best else 'nothing'}, a step {percent(over)} longer than that "
-            f"of the best of the sweep ({quickest}, {row['sweep'][quickest]:.2f} ms), with {runs} values run of {of}."
+            f"Reference loop: `tune` {chose} the best of the sweep ({quickest}, {row['sweep'][quickest]:.2f} ms), with {runs} "
+            f"values run of {of}."
         )
 
 
