@@ -52,6 +52,12 @@ _APART = Advice(
     "model.set_separate_reduce_scatter_group()   # FSDP2, behind `fully_shard(model)`",
     _APART_NOTE,
 )
+_APART_OF_FSDP2 = Advice(
+    "python",
+    "for block in model.layers:\n    fully_shard(block)\nfully_shard(model)\nmodel.set_separate_reduce_scatter_group()",
+    "The module `FullyShardedDataParallel` (FSDP1) sends both with one communicator; `fully_shard` (FSDP2) can have two. "
+    + _APART_NOTE,
+)
 _APART_OF_A_LIBRARY = Advice(
     "text",
     "Let gathers and reduce-scatters have a process group each (Megatron-Core: `--create-all-gather-group`).",
@@ -174,7 +180,7 @@ def hide_more(facts: Facts) -> tuple[Advice, ...]:
     if facts.communication.collectives.replicas_of_shards:
         return reduced_once(facts) or (_REPLICAS_SUMMED_SELDOM,)
     if gathers_wait(facts):
-        return (*reduced_once(facts), _APART)
+        return (*reduced_once(facts), _APART_OF_FSDP2 if facts.communication.collectives.fsdp1 else _APART)
     prefetched = (_PREFETCHED_FURTHER if facts.communication.reductions_a_step else _PREFETCHED,)
     if "reduce_scatter" not in (facts.communication.collectives.main_kind or ""):
         return prefetched

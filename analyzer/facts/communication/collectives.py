@@ -34,6 +34,8 @@ _COUNTED = (
     Pattern(r"c10d::"),
 )
 _FSDP = Pattern(r"FullyShardedDataParallel|FSDP::")
+# `fully_shard` (FSDP2) has ranges of its own.
+_FSDP2 = Pattern(r"FSDP::")
 _DATA_PARALLEL = Pattern(r"DistributedDataParallel\.forward|torch\.distributed\.ddp")
 _ON_HOST = Pattern(r"(?:gloo|mpi):")
 # Part of the exposed time from which collectives between layers decide what helps: those of the backward pass come on top.
@@ -74,6 +76,7 @@ class Collectives(msgspec.Struct, frozen=True):
             neither shows, as without stacks.
         sharded: Whether parameters are gathered and gradients scattered (FSDP, ZeRO).
         fsdp: Whether FSDP's own ranges are in the trace: else another library shards.
+        fsdp1: Whether these are of the module `FullyShardedDataParallel` (FSDP1), and none of `fully_shard` (FSDP2).
         activations: Whether a good part of the exposed time is reductions between layers of the forward pass (tensor parallelism);
             where the groups of most of it say what they are for, whether those of tensor parallelism have more than others.
         gathered_ns: Exposed time in gathering between those layers, where neither parameters are sharded nor DDP is used.
@@ -92,6 +95,7 @@ class Collectives(msgspec.Struct, frozen=True):
     library: str | None
     sharded: bool
     fsdp: bool
+    fsdp1: bool
     activations: bool
     gathered_ns: int
     narrow: bool
@@ -235,6 +239,7 @@ def collectives(
         data_parallel=data_parallel,
         library=reducing_library(trace),
         fsdp=fsdp,
+        fsdp1=fsdp and not _has_range(trace, _FSDP2),
         sharded=sharded,
         groups=groups,
     )

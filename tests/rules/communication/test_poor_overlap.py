@@ -132,3 +132,14 @@ def test_gathers_that_wait_for_a_reduce_scatter_are_told(settings: dict[str, flo
     assert ("gathered behind reduce-scatters" in finding.why) is told
     apart = "set_separate_reduce_scatter_group" if settings.get("fsdp", True) else "--create-all-gather-group"
     assert any(apart in fix.code for fix in finding.fix) is told
+
+
+@pytest.mark.parametrize("module", [True, False])
+def test_the_module_of_fsdp1_has_one_communicator_and_is_told_of_fsdp2(module: bool) -> None:
+    builder = sharded(fsdp=not module)
+    for number in range(3 if module else 0):
+        builder.annotation("FullyShardedDataParallel._pre_backward_hook", number * 10_000 + 40, 5)
+    code = next(
+        fix.code for fix in judged(RULE, builder).finding.fix if "set_separate_reduce_scatter_group" in fix.code
+    )
+    assert ("fully_shard(block)" in code) is module
