@@ -13,7 +13,7 @@ from analyzer.spans.grouping import chosen, distinct
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
 from analyzer.spans.nesting import own_ns
-from traces.reader.names.autograd import around_accumulation
+from traces.reader.names.vocabulary import around_accumulation
 from traces.trace import Trace
 
 # Of two ops that share some time one at most owns more than half of it. In recorded launch-bound training the largest owns 11 %.

@@ -140,10 +140,9 @@ def _between_updates(ops: pd.DataFrame, here: BoolArray, host: HostFacts) -> Int
     if host.main_thread is None:
         return EMPTY
     updates = host.threads.during("optimizer", host.main_thread)
-    around = here & (updates.overlap_with(ops["start_ns"], ops["end_ns"]) > 0) & ~updates.contains(ops["start_ns"])
-    if not around.any():
-        return EMPTY
-    return updates - IntervalSet.of_rows(ops, here & updates.contains(ops["start_ns"]))
+    inside = updates.contains(ops["start_ns"])
+    around = here & ~inside & (updates.overlap_with(ops["start_ns"], ops["end_ns"]) > 0)
+    return updates - IntervalSet.of_rows(ops, here & inside) if around.any() else EMPTY
 
 
 def longest_op(total: pd.Series[Any], *, products: bool = True) -> OwnTime | None:

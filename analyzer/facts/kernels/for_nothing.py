@@ -23,8 +23,7 @@ from analyzer.spans.columns import present
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import matching, texts
 from analyzer.spans.open_spans import NONE
-from traces.reader.names.autograd import around_accumulation
-from traces.reader.names.vocabulary import is_backward_node
+from traces.reader.names.vocabulary import around_accumulation, is_backward_node
 
 # What the collector's digits say.
 _NEEDED, _HALF, _NOTHING = 0, 1, 2
@@ -92,9 +91,8 @@ def _said(ops: pd.DataFrame, nodes: Int64Array, marks: Sequence[Mapping[str, str
     for place_in_step, of_pass in enumerate(marks):
         for name, text in of_pass.items():
             mine = np.flatnonzero((called == name) & (in_step == place_in_step))
-            _, first, size = np.unique(turn[mine], return_index=True, return_counts=True)
-            place = np.arange(len(mine)) - np.repeat(first, size)
-            fits = np.repeat(size == len(text), size)
+            place, size = _in_group(turn[mine])
+            fits = size == len(text)
             said[computes[mine[fits]]] = np.array([int(digit) for digit in text])[place[fits]]
     # What adds a gradient to its parameter runs directly behind the node that made it.
     before = np.maximum.accumulate(np.where(gathers, NONE, np.arange(len(nodes))))
@@ -129,7 +127,13 @@ def _places(start_ns: Int64Array, turn: Int64Array, steps: Steps, many: int) -> 
     np.minimum.at(begin, of_pass, start_ns)
     order = np.argsort(begin, kind="stable")
     step = np.searchsorted(steps.frame["host_start_ns"].to_numpy(), begin[order], side="right")
-    _, first, size = np.unique(step, return_index=True, return_counts=True)
-    place = np.empty(len(numbers), dtype=np.int64)
-    place[order] = np.where(np.repeat(size == many, size), np.arange(len(numbers)) - np.repeat(first, size), NONE)
-    return place[of_pass]
+    place, size = _in_group(step)
+    in_step = np.empty(len(numbers), dtype=np.int64)
+    in_step[order] = np.where(size == many, place, NONE)
+    return in_step[of_pass]
+
+
+def _in_group(group: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """For each row its place in its group, and how many that has; groups in order, shape (rows,) all."""
+    _, first, size = np.unique(group, return_index=True, return_counts=True)
+    return np.arange(len(group)) - np.repeat(first, size), np.repeat(size, size)

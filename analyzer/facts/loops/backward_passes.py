@@ -22,8 +22,7 @@ from analyzer.spans.moments import moments_in
 from analyzer.spans.nesting import nest
 from analyzer.spans.usual import usual_ns
 from traces.patterns import Pattern
-from traces.reader.names.autograd import around_accumulation
-from traces.reader.names.vocabulary import is_backward_node
+from traces.reader.names.vocabulary import around_accumulation, is_backward_node
 from traces.trace import Trace
 
 # Passes an update from which they are a loop over samples, as for repeated ops; accumulating gradients mostly takes 2 to 8.

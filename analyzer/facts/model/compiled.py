@@ -11,6 +11,7 @@ import pandas as pd
 from analyzer.facts.device.captures import capturing, made_anew
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.threads import per_thread
+from analyzer.facts.model.behind_passes import behind_passes
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import EMPTY, IntervalSet
@@ -82,7 +83,7 @@ def compiled(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
     here = steps.host_window.contains(ops["start_ns"].to_numpy())
     # An update is compiled again as well, as for each learning rate.
     names = [str(name) for name in ops["name"][every & here].unique()]
-    every &= ~_of_updates(ops, steps, host, every & host.ops.outermost(every), every)
+    every &= ~_of_updates(ops, host, every, behind_passes(trace, steps))
     region_rows = host.ops.outermost(every)
     regions = ops[every & here]
     outermost = regions[region_rows[regions.index]]
@@ -110,25 +111,12 @@ def compiled(trace: Trace, steps: Steps, host: HostFacts) -> Compiled:
     )
 
 
-def _of_updates(
-    ops: pd.DataFrame, steps: Steps, host: HostFacts, outermost: BoolArray, regions: BoolArray
-) -> BoolArray:
-    """Which regions are of an update: those behind the last node of a step's backward pass in which nothing needs gradients."""
-    found = np.zeros(len(regions), dtype=bool)
+def _of_updates(ops: pd.DataFrame, host: HostFacts, regions: BoolArray, behind: IntervalSet) -> BoolArray:
+    """Which regions are of an update: those behind the backward pass of a step in which nothing needs gradients."""
     start, end = (ops[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
-    nodes = _named(host, _NODE)
-    step_of_node = steps.of_host(start[nodes])
-    if not steps.count or not (step_of_node >= 0).any():
-        return found
-    passed = np.full(steps.count, np.iinfo(np.int64).min)
-    np.maximum.at(passed, step_of_node[step_of_node >= 0], end[nodes][step_of_node >= 0])
-    rows = np.flatnonzero(outermost)
-    step = steps.of_host(start[rows])
-    behind = (step >= 0) & (passed[step] > np.iinfo(np.int64).min) & (start[rows] >= passed[step])
+    rows = np.flatnonzero(regions & host.ops.outermost(regions) & behind.contains(start))
     needed = IntervalSet.of_rows(ops, _named(host, _CODE)).overlap_with(start[rows], end[rows]) > 0
-    rows = rows[behind & ~needed]
-    found[regions] = IntervalSet(np.sort(start[rows]), np.sort(end[rows])).contains(start[regions])
-    return found
+    return regions & IntervalSet.of_rows(ops, rows[~needed]).contains(start)
 
 
 def _compiling(trace: Trace, steps: Steps, host: HostFacts) -> tuple[IntervalSet, IntervalSet]:

@@ -24,7 +24,7 @@ from analyzer.spans.nesting import at_an_end
 from analyzer.spans.repeats import Runs
 from traces.fixed_frame import FixedFrame
 from traces.patterns import Pattern
-from traces.reader.names.autograd import ACCUMULATES
+from traces.reader.names.vocabulary import accumulates_gradient
 from traces.trace import Trace
 
 _FUSED_CLASS = Pattern(r"fused|apex|8bit|lion8|deepspeed|zero", re.IGNORECASE)
@@ -220,7 +220,7 @@ def _in_hooks(measure: OptimizerSpans) -> bool:
     """Whether most spans lie in nodes that hand over one gradient each: in hooks of these."""
     spans = np.flatnonzero(measure.innermost_steps)
     around = measure.tree.parent[spans]
-    handing = is_any(measure.tree.frame["name"], ACCUMULATES)[around] & (around != spans)
+    handing = matching(measure.tree.frame["name"].iloc[around], accumulates_gradient) & (around != spans)
     return bool(len(spans)) and 2 * int(handing.sum()) > len(spans)
 
 

@@ -114,17 +114,19 @@ class ModelFacts(Section):
         return outside_passes(self._host, self._steps, self.before_updates)
 
     @fact
+    def _beside_passes(self) -> IntervalSet:
+        """What of the steps lies in no pass of what is trained and in no update, with a device or without."""
+        return beside_passes(self._host, self._steps, self.before_updates)
+
+    @fact
     def beside_passes(self) -> IntervalSet:
         """Without a device, what of the steps lies in no pass of what is trained and in no update, ops or not; else empty."""
-        if self._device.main is not None:
-            return EMPTY
-        return beside_passes(self._host, self._steps, self.before_updates)
+        return EMPTY if self._device.main is not None else self._beside_passes
 
     @fact
     def recorded_beside(self) -> RecordedLayers:
         """Layers that run in no pass of what is trained, and how many of them autograd records: of an evaluation, say."""
-        beside = beside_passes(self._host, self._steps, self.before_updates)
-        return recorded_beside(self._host, beside, self.before_updates)
+        return recorded_beside(self._host, self._beside_passes, self.before_updates)
 
     @fact
     def longest_outside(self) -> OwnTime | None:

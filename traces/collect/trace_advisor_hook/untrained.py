@@ -93,19 +93,20 @@ class Untrained:
         roots = given[0] if given else named.get("tensors")
         with contextlib.suppress(*FAILURES):
             found, nodes, leaves = _walk(roots if isinstance(roots, (list, tuple)) else [roots])
-            self.leaves = None if found is None else {**self.leaves, **found}
-            self.seen.update(
-                (id(leaf), weakref.ref(leaf)) for leaf in leaves if found is not None and found[id(leaf)][1]
-            )
+            if found is None:
+                self.leaves = None
+                return
             self.walked += 1
+            self.leaves.update(found)
+            parameters = {id(leaf): weakref.ref(leaf) for leaf in leaves if found[id(leaf)][1]}
+            self.seen.update(parameters)
             if self.passes in _PASSES:
                 self.graphs.append(nodes)
-            if compared and found is not None:
-                one = _Pass(nodes, of_input=not all(parameter for _, parameter in found.values()))
+            if compared:
+                one = _Pass(nodes, of_input=len(parameters) < len(found))
                 self.rounds[self.round].append(one)
-                for leaf in leaves:
-                    if found[id(leaf)][1]:
-                        self.pending.setdefault(id(leaf), (weakref.ref(leaf), []))[1].append(one)
+                for name, leaf in parameters.items():
+                    self.pending.setdefault(name, (leaf, []))[1].append(one)
 
     def _drop(self) -> None:
         """Note of which leaves the gradient is gone that no optimizer has taken."""

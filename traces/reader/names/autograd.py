@@ -7,8 +7,3 @@ BACKWARD_NODE = "autograd::engine::evaluate_function"
 OF_NODE = f"{BACKWARD_NODE}: "
 # The node that adds to one parameter's gradient.
 ACCUMULATES = "torch::autograd::AccumulateGrad"
-
-
-def around_accumulation(name: str) -> bool:
-    """Whether an op is the node that adds to one parameter's gradient, or the engine's span around it."""
-    return name.endswith("AccumulateGrad")

@@ -199,6 +199,11 @@ def accumulates_gradient(name: str) -> bool:
     return name == ACCUMULATES
 
 
+def around_accumulation(name: str) -> bool:
+    """Whether an op is that node, or the engine's span around it."""
+    return name.endswith("AccumulateGrad")
+
+
 # After the letters of the vendor (cuda, cu, hip, musa, cnrt, syn, aiu, ...) calls are named alike: of an accelerator that nobody
 # here has met a wait is a wait too. The two layers of Intel (ur, ze) have words of their own.
 _GRAPH_LAUNCH = Pattern(r"[a-z]+GraphLaunch|aclmdl\w*Execute")

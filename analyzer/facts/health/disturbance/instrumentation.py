@@ -35,7 +35,7 @@ def heavy_options(trace: Trace) -> tuple[str, ...]:
 
 def check(trace: Trace, steps: Steps, time: TimeFacts, described: DescribedOps | None) -> Iterator[Symptom]:
     """Stacks on a busy host, a measured slowdown, or ops that nothing but being looked at makes long."""
-    trace, top = trace, trace.meta.top
+    top = trace.meta.top
     options = heavy_options(trace)
     window = steps.host_window
     events = sum(
