@@ -1,9 +1,9 @@
-"""Fixes for what stops training now and then: saving, evaluating, logging, rollouts, starting workers."""
+"""Fixes for what stops training now and then: saving, evaluating, logging, rollouts, collecting garbage, starting workers."""
 
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.recording.place_kinds import WORKER_STARTS
+from analyzer.facts.recording.place_kinds import COLLECTING, WORKER_STARTS
 from analyzer.facts.recording.run_places import RUNS_MODEL
 from analyzer.finding import Advice
 from analyzer.units import count
@@ -64,6 +64,19 @@ KEEP_WORKERS = Advice(
     "is passed through once, or in a few batches that take no time to make, is faster with `num_workers=0`.",
 )
 
+# Either alone is not enough: a pass that is asked for comes whether or not Python begins any, and looks at what was imported.
+PASS_OVER = Advice(
+    "python",
+    "gc.collect(); gc.freeze()   # once, before the loop: after the imports, with the model made",
+    "A full collection looks at every object there is, those of all imported modules included; what is frozen it passes over, and "
+    "takes a few milliseconds where it is asked for again and again.",
+)
+COLLECT_SELDOM = Advice(
+    "text",
+    "Where the call is your own: leave it out, or collect every so many steps.",
+    "Tensors are freed as soon as nothing refers to them; the collector is for objects that refer to each other in a circle.",
+)
+
 # Where the fix of each kind is described.
 PAGES = {
     "saving": "https://docs.pytorch.org/docs/stable/distributed.checkpoint.html",
@@ -71,6 +84,7 @@ PAGES = {
     "rollouts": "https://docs.pytorch.org/rl/stable/reference/envs.html",
     "logging": "https://docs.pytorch.org/docs/stable/tensorboard.html",
     WORKER_STARTS: "https://docs.pytorch.org/docs/stable/data.html",
+    COLLECTING: "https://docs.python.org/3/library/gc.html#gc.freeze",
 }
 
 # More are rarely of use to a loop that only runs forward.
@@ -83,6 +97,7 @@ _FIXES: dict[str, tuple[Advice, ...]] = {
     RUNS_MODEL: (RUN_SELDOM,),
     WORKER_STARTS: (KEEP_WORKERS,),
     "logging": (LOG_SELDOM,),
+    COLLECTING: (PASS_OVER, COLLECT_SELDOM),
 }
 
 
@@ -101,7 +116,8 @@ def fixes(facts: Facts, kind: str, *, within: bool = False) -> tuple[Advice, ...
 
     Args:
         facts: The measurements.
-        kind: What they are for: saving, evaluation, rollouts, plotting, logging or starts of workers; nothing is known of another.
+        kind: What they are for: saving, evaluation, rollouts, plotting, logging, garbage collection or starts of workers; nothing
+            is known of another.
         within: Whether they come in most steps, so that no rhythm of long ones is theirs.
     """
     if kind == "saving" and (said := saved_seldom(facts, within=within)) is not None:

@@ -9,7 +9,8 @@ Training stands still meanwhile. Where updates are a tenth of a run, making them
 
 ## How it is measured
 `advisor collect` counts every step of the run, from the end of one to the end of the next, and samples the training thread's stack
-20 times a second while a step already takes three times as long as usual. Counted is by how much steps of at least three medians,
+20 times a second while a step already takes three times as long as usual; where code in C kept the interpreter's lock meanwhile,
+once, where that was called, for all of the time. Counted is by how much steps of at least three medians,
 and 10 ms, exceed the median, as a share of all steps together. Time in the training's own loader is left out: DL001 and its kin
 tell of it. So is what a rank waits in a collective: rules of communication tell of that, and the other ranks' files what they did
 meanwhile. So is time in which the thread had no core because other programs had them, and what usual steps do as well, at which
@@ -49,6 +50,8 @@ for step, batch in enumerate(loader):
 4. Checkpoints beside training (`torch.distributed.checkpoint.async_save`): the writing takes cores, memory and disk from the steps
    after it, which may get slower. Compare whole runs.
 5. Workers that each pass through a loader starts and ends: `persistent_workers=True`, or none where batches are made in no time.
+6. Collections of garbage that the program or its framework asks for: `gc.collect(); gc.freeze()` before the loop, so that they pass
+   over what was imported; or fewer of them.
 
 ## Expected gain
 At most what lies between the steps. How much of it can go is yours to say: evaluations and rollouts are part of the work.
@@ -73,6 +76,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
+from analyzer.facts.recording.place_kinds import COLLECTING
 from analyzer.facts.recording.run_course import RunCourse
 from analyzer.facts.recording.run_places import Place
 from analyzer.finding import (
@@ -111,6 +115,8 @@ META = RuleMeta(
 _NAMED_RATIO, _NAMED = 0.1, 3
 # A part of the run that is worth a word.
 _WORTH_A_WORD = 0.05
+# From this part on it is called by what most of it is.
+_MOSTLY = 0.5
 # More than these and nobody reads the first.
 _MOST_FIXES = 4
 _ANY = Advice(
@@ -179,7 +185,7 @@ def _between(facts: Facts, run: RunCourse) -> Finding:
 def _title(run: RunCourse) -> str | None:
     """`Rollouts between the steps` where one kind is most of it."""
     kind, ratio = next(iter(run.kinds.items()), ("", 0.0))
-    return f"{kind.capitalize()} between the steps" if ratio >= 0.5 else None
+    return f"{kind.capitalize()} between the steps" if ratio >= _MOSTLY else None
 
 
 def _seen(run: RunCourse) -> str:
@@ -241,7 +247,11 @@ def _evidence(run: RunCourse) -> tuple[Bars | Table, ...]:
 
 
 def _caveats(run: RunCourse) -> tuple[str, ...]:
-    found = ["Evaluations and rollouts are part of the work: only what is more than you need can go."]
+    # A pass of the collector over what was imported is no part of the work.
+    collecting = run.kinds.get(COLLECTING, 0.0) >= _MOSTLY
+    found = (
+        [] if collecting else ["Evaluations and rollouts are part of the work: only what is more than you need can go."]
+    )
     if run.stopped:
         found.append("The run was ended once its steps were recorded: a whole one may differ.")
     if not run.kinds:

@@ -18,6 +18,9 @@ _COLLECTIVE = Pattern(r"(?:^|/)torch/distributed/(?:c10d_logger|distributed_c10d
 _LOADER, _PROCESS = "torch/utils/data/dataloader.py", "multiprocessing/process.py"
 _STARTS = Pattern(r"_MultiProcessingDataLoaderIter\.__init__$|(?:^|\.)_shutdown_workers$")
 WORKER_STARTS = "worker starts"
+# As the collector calls what it saw by the interpreter's lock: a pass that the program asks for, and one that Python begins.
+COLLECTING = "garbage collection"
+_PASSES = ("gc.collect", COLLECTING)
 # An optimizer with a closure runs forward and backward as often as it likes (LBFGS searches along a line): that is the step itself.
 _OPTIMIZER = Pattern(r"(?:^|/)torch/optim/(?!swa_utils)")
 # Neither an evaluation nor a rollout runs backward: a step that takes longer there is one of training.
@@ -80,13 +83,9 @@ def telling(functions: list[tuple[str, str]], loops: str | None) -> tuple[tuple[
         functions: Name and file of each.
         loops: The program's own file that calls them: its name (`train_generator.py`) says what is trained, not what they do.
     """
-    if is_training(*functions[0]):
-        return functions[0], "step"
-    for name, file in functions:
-        if file.endswith(_LOADER) and _STARTS.search(name):
-            return (name, file), WORKER_STARTS
-        if file.endswith(_PROCESS) and functions[0][1].endswith(_LOADER):
-            return (name, file), WORKER_STARTS
+    certain = _certain(functions)
+    if certain is not None:
+        return certain
     for name, file in functions:
         if _COLLECTIVE.search(file):
             return (name, file), "ranks"
@@ -98,3 +97,17 @@ def telling(functions: list[tuple[str, str]], loops: str | None) -> tuple[tuple[
         if kinds == ["saving", "plotting"]:
             return (name, file), "plotting"
     return functions[0], None
+
+
+def _certain(functions: list[tuple[str, str]]) -> tuple[tuple[str, str], str] | None:
+    """What one function alone is known for, whatever calls it or is called by it."""
+    if functions[0][0] in _PASSES:
+        return functions[0], COLLECTING
+    if is_training(*functions[0]):
+        return functions[0], "step"
+    for name, file in functions:
+        if file.endswith(_LOADER) and _STARTS.search(name):
+            return (name, file), WORKER_STARTS
+        if file.endswith(_PROCESS) and functions[0][1].endswith(_LOADER):
+            return (name, file), WORKER_STARTS
+    return None

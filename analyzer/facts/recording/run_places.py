@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from analyzer.facts.recording.place_kinds import is_training, telling
+from analyzer.facts.recording.place_kinds import COLLECTING, is_training, telling
 from traces.patterns import Pattern
 
 # Fewer looks say little of what the time is.
@@ -43,9 +43,9 @@ class Place(msgspec.Struct, frozen=True):
     Args:
         function: Of the first functions that the stack of a usual step does not hold the one whose name tells what it does.
         file: Its file.
-        kind: What it does, by its name: saving, plotting, rollouts, evaluation, logging, loading or starts of the loader's
-            workers; runs of a model without training, by what it calls; `ranks` where it waits for others; `step` where usual
-            steps do it as well; None where neither tells.
+        kind: What it does, by its name: saving, plotting, rollouts, evaluation, logging, garbage collection, loading or starts
+            of the loader's workers; runs of a model without training, by what it calls; `ranks` where it waits for others; `step`
+            where usual steps do it as well; None where neither tells.
         ratio: Share of what lies between the steps.
         own_file: File of the program's own line that leads to it; None where no line of its own does.
         own_line: That line.
@@ -99,7 +99,10 @@ def places_of(between: dict[str, Any], *, others: bool, usual_part: float) -> tu
         if place is None:
             continue
         start = _start(row)
-        if place.kind not in ("loading", "ranks") and usual.get(start, 0.0) >= _AS_USUAL * here[start] / total:
+        if (
+            place.kind not in ("loading", "ranks", COLLECTING)
+            and usual.get(start, 0.0) >= _AS_USUAL * here[start] / total
+        ):
             place = msgspec.structs.replace(place, kind="step")
         # `sample_plot_image` of a diffusion model draws for a moment what it samples for seconds.
         elif place.kind in (None, "plotting") and start in runs_model:

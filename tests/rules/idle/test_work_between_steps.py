@@ -586,6 +586,19 @@ def test_workers_that_each_pass_starts_are_kept_whatever_the_pass_is_for(
         assert all(found.title != "Worker starts between the steps" for found in result.findings)
 
 
+@pytest.mark.parametrize(("name", "collects"), [("gc.collect", True), ("garbage collection", True), ("collect", False)])
+def test_collections_between_the_steps_pass_over_what_was_imported(name: str, collects: bool) -> None:
+    """A framework that collects at each end of an epoch was told to validate less often."""
+    found = judged(
+        RULE, world(place=ROLLOUT | {"functions": [[name, "lib/loop.py"], ["Loop._evaluate", "lib/loop.py"]]})
+    ).finding
+    assert (found.title == "Garbage collection between the steps") is collects
+    assert any("gc.freeze()" in advice.code for advice in found.fix) is collects
+    assert any("Evaluations" in caveat for caveat in found.caveats) is not collects
+    if collects:
+        assert not any("Validate" in advice.code for advice in found.fix)
+
+
 def test_an_optimizer_that_runs_its_closure_more_often_is_no_work_between_steps() -> None:
     """LBFGS far from a minimum evaluates twenty times a step, near it once."""
     place = ROLLOUT | {"functions": [["LBFGS.step", "torch/optim/lbfgs.py"], ["closure", "train.py"]]}

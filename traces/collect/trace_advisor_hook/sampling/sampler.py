@@ -2,6 +2,8 @@
 
 A thread keeps the interpreter's lock for 5 ms unless it calls what lets go of it: looked at where it does, it is never found in the
 Python code of an environment's step that takes 1 ms. So the look is taken a little later, with the lock changing hands sooner.
+Where the lock was kept for longer than the time to the next look, by code in C that never lets go of it, the look is taken at once,
+and counts for all that were missed: the thread still stands where it called that.
 
 It looks while a step already takes longer than usual, and keeps what it saw of those that become three times as long. At usual
 steps it looks now and then, to tell what they do as well: a step that is long at the same work, on a busy machine or with longer
@@ -22,6 +24,7 @@ from ..common import FAILURES, NAME
 from ..software.own_code import is_own
 from ..steps.course import Course
 from .environments import Environments
+from .held_lock import HeldLock
 
 PERIOD_S = 0.05
 # How long after waking up it looks at most, and how soon the thread has to give up the interpreter's lock then. It wakes up where
@@ -53,14 +56,16 @@ _Place = tuple[_Functions, int, str, str, bool, bool]
 class _Undecided:
     """What was seen in a step of which it is not known yet whether it becomes long.
 
+    Each place comes with how many looks it counts for.
+
     Args:
         step: How many had ended before it.
     """
 
     def __init__(self, step: int) -> None:
         self.step = step
-        self.late: list[_Place | None] = []
-        self.any_time: list[_Place | None] = []
+        self.late: list[tuple[_Place | None, int]] = []
+        self.any_time: list[tuple[_Place | None, int]] = []
 
 
 class Sampler:
@@ -120,25 +125,38 @@ class Sampler:
         }
 
     def _run(self) -> None:
+        held = HeldLock(PERIOD_S)
+        held.begin()
         while not self._ended.wait(PERIOD_S):
-            self._wakes += 1
-            self._decide()
-            late, turn = self.course.is_late(), self._is_turn()
-            if self.paused or not (late or turn):
-                continue
-            step = self.course.steps
-            stack = self._look()
-            if not stack:
-                return
-            try:
-                # Asked only now: whoever asks the system lets go of the lock, and the stack would be another.
-                if not self.paused and self.course.steps == step:
-                    self._note(stack, step, late=late, turn=turn)
-            except FAILURES:
-                return
-            finally:
-                del stack
-            self.cpu_ns = time.thread_time_ns()
+            going_on = self._wake(held)
+            held.begin()
+            if not going_on:
+                break
+        held.end()
+
+    def _wake(self, held: HeldLock) -> bool:
+        """Look if there is something to see; no where there will be nothing any more."""
+        missed = held.missed()
+        self._wakes += 1
+        self._decide()
+        late, turn = self.course.is_late(), self._is_turn()
+        if self.paused or not (late or turn):
+            return True
+        step = self.course.steps
+        stack = self._look(at_once=missed > 0)
+        if not stack:
+            return False
+        try:
+            # Asked only now: whoever asks the system lets go of the lock, and the stack would be another.
+            if not self.paused and self.course.steps == step:
+                place = self._place(stack, held.collecting() if missed else None)
+                self._note(place, 1 + missed, step, late=late, turn=turn)
+        except FAILURES:
+            return False
+        finally:
+            del stack
+        self.cpu_ns = time.thread_time_ns()
+        return True
 
     def _is_turn(self) -> bool:
         """Whether to look at a usual step now."""
@@ -146,19 +164,18 @@ class Sampler:
             return True
         return self._wakes % (_USUAL_EVERY if self.usual_samples < _ENOUGH_USUAL else _USUAL_LATER) == 0
 
-    def _note(self, stack: list[FrameType], step: int, *, late: bool, turn: bool) -> None:
-        place = self._place(stack)
+    def _note(self, place: _Place | None, looks: int, step: int, *, late: bool, turn: bool) -> None:
         if late and self.course.is_long():
             self._decide(long=True)
-            self.samples += 1
-            _count(self.counts, place)
+            self.samples += looks
+            _count(self.counts, place, looks)
             return
         if self._undecided.step != step:
             self._undecided = _Undecided(step)
         if late:
-            self._undecided.late.append(place)
+            self._undecided.late.append((place, looks))
         if turn:
-            self._undecided.any_time.append(place)
+            self._undecided.any_time.append((place, looks))
 
     def _decide(self, *, long: bool = False) -> None:
         """Count what was seen in a step that was not long yet: it has ended meanwhile, or became long."""
@@ -166,17 +183,19 @@ class Sampler:
         if not long and self.course.steps == seen.step:
             return
         if long or self.course.was_long(seen.step + 1):
-            self.samples += len(seen.late)
-            for place in seen.late:
-                _count(self.counts, place)
+            self.samples += sum(looks for _, looks in seen.late)
+            for place, looks in seen.late:
+                _count(self.counts, place, looks)
         else:
-            self.usual_samples += len(seen.any_time)
-            for place in seen.any_time:
-                _count(self.usual_counts, place)
+            self.usual_samples += sum(looks for _, looks in seen.any_time)
+            for place, looks in seen.any_time:
+                _count(self.usual_counts, place, looks)
         self._undecided = _Undecided(-1)
 
-    def _look(self) -> list[FrameType]:
-        """The thread's stack at any time of its work, not where it lets go of the interpreter's lock; empty once it has ended."""
+    def _look(self, *, at_once: bool) -> list[FrameType]:
+        """The thread's stack, empty once it has ended: at any time of its work, or where it lets go of the interpreter's lock."""
+        if at_once:
+            return _stack(sys._current_frames().get(self._thread))
         with _LOOKING:
             usual_s = sys.getswitchinterval()
             sys.setswitchinterval(min(usual_s, _SWITCH_S))
@@ -187,8 +206,13 @@ class Sampler:
             finally:
                 sys.setswitchinterval(usual_s)
 
-    def _place(self, stack: list[FrameType]) -> _Place | None:
-        """Where a stack leaves that of an ordinary step's end; None where it shares nothing with it."""
+    def _place(self, stack: list[FrameType], collecting: str | None) -> _Place | None:
+        """Where a stack leaves that of an ordinary step's end; None where it shares nothing with it.
+
+        Args:
+            stack: The frames, outermost first.
+            collecting: The name of the garbage collection that its innermost function waited for, if that is what it did.
+        """
         shared = 0
         while shared < min(len(stack), len(self._usual)) and stack[shared].f_code is self._usual[shared]:
             shared += 1
@@ -198,8 +222,9 @@ class Sampler:
         caller = next((frame for frame in reversed(above) if is_own(frame.f_code.co_filename)), above[-1])
         named = [frame for frame in below if not _is_wrapper(frame)][:_CHAIN] or below[:1] or above[-1:]
         acts = any(map(self._environments.holds, below))
+        first = () if collecting is None else ((collecting, stack[-1].f_code.co_filename),)
         return (
-            tuple(map(_named, named)),
+            first + tuple(map(_named, named)),
             caller.f_lineno or 0,
             *_named(caller),
             is_own(caller.f_code.co_filename),
@@ -207,9 +232,9 @@ class Sampler:
         )
 
 
-def _count(counts: dict[_Place, int], place: _Place | None) -> None:
+def _count(counts: dict[_Place, int], place: _Place | None, looks: int) -> None:
     if place is not None and (place in counts or len(counts) < _MOST_PLACES):
-        counts[place] = counts.get(place, 0) + 1
+        counts[place] = counts.get(place, 0) + looks
 
 
 def _ranked(counts: dict[_Place, int]) -> list[dict[str, Any]]:
