@@ -36,9 +36,10 @@ with 0 and 4 workers the bound was 20-34 % of the step and 7-20 % came true: it 
 
 ## When it is wrong
 A loader that is not `torch.utils.data` (DALI, webdataset, a hand-written generator) leaves no event: its wait shows up as Python
-time (PY001). The first `__next__` of an iterator includes starting the workers (DL005). Warm-up inside the window dilutes the share
-(PG002). A call that stands alone, five times as long as any other, may be long for another reason: where it holds a quarter of all
-waiting the finding says what is left without it. A single call may be that for the first batch; the finding says so.
+time (PY001), but for what Lightning draws from under `advisor collect`. The first `__next__` of an iterator includes starting the
+workers (DL005). Warm-up inside the window dilutes the share (PG002). A call that stands alone, five times as long as any other, may
+be long for another reason: where it holds a quarter of all waiting the finding says what is left without it. A single call may be
+that for the first batch; the finding says so.
 
 ## Thresholds
 - `min_ratio`: share of the used steps from which the rule fires.
@@ -56,7 +57,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Series, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
-from rules.data_loading import one_long_call, place
+from rules.data_loading import no_loader, one_long_call, place
 from rules.data_loading.advice import feed_workers, ordered
 from rules.data_loading.own_workers import feed_own_workers, own_workers
 
@@ -97,7 +98,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     waits = duration(facts.steps.per_step(wait.owned.total_ns))
     who = "The GPU" if facts.device.main else "Training"
     yield Finding(
-        why=f"{who} waits {waits} of {facts.steps.each} ({share(ratio)}) for the DataLoader: `{wait.name}`{_filled(facts)}."
+        why=f"{who} waits {waits} of {facts.steps.each} ({share(ratio)}) for {_whom(facts)}: `{wait.name}`{_filled(facts)}."
         + place.sentence(facts),
         saving=Saving(
             claims=wait.owned,
@@ -114,6 +115,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
+def _whom(facts: Facts) -> str:
+    return "its batches, which no DataLoader makes" if facts.input.by_no_loader else "the DataLoader"
+
+
 def _filled(facts: Facts) -> str:
     """Who makes the batches, where the loader only takes what others have made."""
     return f", which takes what {own_workers(facts)} make" if facts.input.wait.own_workers else ""
@@ -122,6 +127,8 @@ def _filled(facts: Facts) -> str:
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     if facts.input.wait.own_workers:
         return feed_own_workers(facts)
+    if facts.input.by_no_loader:
+        return no_loader.FIXES
     return feed_workers(facts) if facts.input.wait.multi_process else ordered(facts)
 
 

@@ -177,6 +177,8 @@ def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
         return clear(f"loading takes {share(ratio)} of the step, below {share(limits['min_ratio'])}")
     if known is not None and known > limits["max_dataset_bytes"]:
         return not_applicable(f"the data ({size(known)}) are taken to be larger than memory")
+    if facts.input.by_no_loader:
+        return not_applicable("no DataLoader makes the batches (DL001)")
     if not wait.single_process:
         makers = own_workers(facts) if wait.own_workers else "worker processes"
         return cannot_tell(f"samples are made in {makers}; record once with num_workers=0 to see them")

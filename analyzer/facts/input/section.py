@@ -61,6 +61,13 @@ class InputFacts(Section):
         return input_code(self.trace, self._host, self.wait)
 
     @fact
+    def by_no_loader(self) -> bool:
+        """Whether ranges show that batches are drawn, in a run in which the collector saw no loader of torch's draw one."""
+        wait, known = self.wait, self._recording.collected.num_workers is not None
+        torchs = wait.single_process or wait.multi_process or wait.own_workers
+        return bool(len(wait)) and self._recording.by_command and not known and not torchs
+
+    @fact
     def receiving(self) -> Receiving:
         """How long the loop receives the tensors of batches from workers, where stacks show it."""
         return receiving(self.trace, self.wait)

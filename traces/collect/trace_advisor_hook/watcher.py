@@ -229,7 +229,7 @@ class Watcher(LaterPhases):
             return
         self.sampler.end()
         self.modules.stop()
-        self.collections.stop()
+        self.marks.stop()
         if self.lines is not None:
             self.lines.end()
         with contextlib.suppress(*FAILURES):

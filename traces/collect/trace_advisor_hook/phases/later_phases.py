@@ -48,7 +48,7 @@ class LaterPhases(Phases):
         self.problem = f"{type(error).__name__}: {error}"[:500]
         self.phase, self.profiler = "done", None
         self.modules.stop()
-        self.collections.stop()
+        self.marks.stop()
         self.tell()
 
     def after_timing(self) -> None:
@@ -65,7 +65,7 @@ class LaterPhases(Phases):
         if self.number < 3:
             self.profiler.step()
         else:
-            self.collections.stop()
+            self.marks.stop()
             self.profiler.stop()
             self.profiler, self.phase, self.lines = None, "lines", LinePass(self.settings["folder"])
 

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from ..common import FAILURES
-from ..marks.gc_marks import CollectionMarks
+from ..marks.all_marks import Marks
 from ..marks.module_marks import ModuleMarks
 from ..run_description import world
 from ..software.frameworks import running_arguments, running_modules
@@ -38,7 +38,7 @@ class Phases:
         self.settings = settings
         self.skip: int = settings["wait"]
         self.retries = 0
-        self.collections = CollectionMarks()
+        self.marks = Marks()
         self.modules = ModuleMarks(settings.get("modules", ""))
         self.problem = ""
         self.source = ""
@@ -200,7 +200,7 @@ class Phases:
         self.python_rounds = time_loop()
         with without_torchs_warning():
             self.profiler.start()
-        self.collections.start()
+        self.marks.start()
         self.core_wait = CoreWait()
 
     def stop_profiler(self) -> None:
@@ -211,10 +211,10 @@ class Phases:
         self.core_wait_ratio = self.core_wait.ratio()
         marked = {"module_marks_ratio": self.modules.cost_ratio} if self.modules.on else {}
         self.modules.stop()
-        self.collections.stop()
+        self.marks.stop()
         self.profiler.stop()
         self.profiler = None
-        self.details = self.describe() | {"gc_recorded": self.collections.able} | marked
+        self.details = self.describe() | {"gc_recorded": self.marks.collections.able} | marked
         self.details["python_loop"] = described(self.python_rounds + time_loop())
 
     def end_recording(self) -> None:
@@ -258,7 +258,7 @@ class Phases:
         """Drop a recording that is under way."""
         profiler, self.profiler = self.profiler, None
         self.modules.stop()
-        self.collections.stop()
+        self.marks.stop()
         if profiler is not None:
             profiler.on_trace_ready = None
             with contextlib.suppress(*FAILURES):
