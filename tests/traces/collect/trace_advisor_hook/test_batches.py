@@ -92,6 +92,19 @@ def test_a_graph_has_the_bytes_of_its_largest_tensor() -> None:
     assert (bytes_of(Graph()), kind_of(Graph())) == (72, "objects")
 
 
+class Molecules:
+    """As chemprop's: tensors in the fields of an object, which knows more than its tensors."""
+
+    def __init__(self) -> None:
+        self.atoms, self.bonds, self.names = torch.zeros(4), (torch.zeros(9), torch.zeros(2)), ["C"] * 1000
+        self.others = [[torch.zeros(10_000)] for _ in range(1000)]
+        self.itself = self
+
+
+def test_the_tensors_of_an_object_are_seen_beside_labels() -> None:
+    assert (bytes_of((Molecules(), torch.zeros(2))), kind_of((Molecules(), torch.zeros(2)))) == (36, "objects")
+
+
 @pytest.mark.parametrize(("data", "drawn"), [(Plain(), False), (Cropped(), True)])
 def test_a_generator_that_moves_tells_random_samples(data: Any, *, drawn: bool) -> None:
     loader = DataLoader(data, batch_size=2, shuffle=True)

@@ -19,6 +19,7 @@ _LOOKS = range(1, 4)
 # Batches whose masks are counted, before a recording begins, and how large one may be.
 _MASKED_BATCHES = 4
 _MOST_PLACES = 1 << 22
+_MOST_SIDE_BY_SIDE = 64
 _RANDOM = re.compile(r"Rand(?:om)?(?![a-z])|AutoAugment|TrivialAugment|AugMix|Jitter|MixUp|CutMix|Noise")
 _DRAWS = frozenset(
     (
@@ -108,11 +109,22 @@ def bytes_of(batch: Any, depth: int = 0) -> int:
     """Bytes of the largest tensor in a batch: its inputs, wherever among labels and indices they stand."""
     if hasattr(batch, "element_size"):
         return int(batch.element_size() * batch.numel())
-    if not isinstance(batch, Mapping | list | tuple) and hasattr(batch, "to_dict"):  # graphs of PyTorch Geometric
+    if not isinstance(batch, Mapping | list | tuple):
         with contextlib.suppress(*FAILURES):
-            batch = batch.to_dict()
+            # Graphs of PyTorch Geometric tell what they hold; of an object of another library's its fields do.
+            batch = batch.to_dict() if hasattr(batch, "to_dict") else _fields(batch)
     values = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, list | tuple) else ()
     return max((bytes_of(value, depth + 1) for value in values), default=0) if depth < 5 else 0
+
+
+def _fields(thing: Any) -> dict[str, Any]:
+    """Fields of an object that are tensors, or a few things side by side; what else it refers to may be all there is."""
+    sides = (Mapping, list, tuple)
+    return {
+        name: value
+        for name, value in vars(thing).items()
+        if hasattr(value, "element_size") or (isinstance(value, sides) and len(value) <= _MOST_SIDE_BY_SIDE)
+    }
 
 
 def kind_of(batch: Any) -> str:
