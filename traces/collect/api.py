@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from traces.collect.output.files import check_writable, write_atomically
+from traces.collect.output.files import Spare, check_writable, write_atomically
 from traces.collect.output.sanitize import clean_trace
 from traces.collect.recorder.window import Window, window_of
 from traces.errors import UsageError
@@ -70,7 +70,15 @@ def record(
         if not recorder.exported:
             raise _too_few(recorder.taken, wait, warmup, window)
         advisor = describe(["traces.collect.record"], device, loader, seen) | recorder.figures()
-        write_atomically(output, clean_trace(raw.read_bytes(), advisor, Path.cwd(), recorder.recorded).content)
+        content = clean_trace(raw.read_bytes(), advisor, Path.cwd(), recorder.recorded).content
+        try:
+            write_atomically(output, content)
+        except UsageError as error:
+            kept = Spare().keep(output.name, content)
+            if kept is None:
+                raise
+            fix = f"take it from {kept[0]}, where it is kept until you move it"
+            raise UsageError(error.what, where=error.where, fix=fix) from error
 
 
 def _too_few(done: int, wait: int, warmup: int, window: Window) -> UsageError:

@@ -145,6 +145,8 @@ def _collect_reference(config: CollectConfig, calibrates: bool) -> None:
     with ProgressLine(patience_s=0.3) as line:
         result = collect(config, progress=lambda done, total, label: line(label, done, total), say=line.say)
     click.echo(summary(result.path, result.events, result.steps, result.bytes))
+    if result.not_there:
+        click.echo(f"advisor: note: {_kept(result.not_there, result.path)}", err=True)
     verdict = judge(result.path)
     if not verdict.usable:
         raise UntrustedTraceError(f"{result.path} is of no use: {verdict.message}")
@@ -242,13 +244,17 @@ def _tell(recording: Recording) -> None:
 def _left_out(recording: Recording) -> Iterator[str]:
     """What was asked for and is not so."""
     if recording.not_there:
-        yield f"{recording.not_there}: it is kept in {recording.path.parent} until you move it"
+        yield _kept(recording.not_there, recording.path)
     if recording.stacks_left_out:
         yield LEFT_OUT
     if recording.evidence_left_out:
         yield _WITHOUT_EVIDENCE
     if recording.counters_left_out:
         yield f"no counters are sampled: {recording.counters_left_out}"
+
+
+def _kept(why: str, path: Path) -> str:
+    return f"{why}: it is kept in {path.parent} until you move it"
 
 
 def judge(path: Path) -> Verdict:

@@ -13,6 +13,8 @@ from analyzer.report.style import Style
 # Piped text is read in logs and editors: wide enough for a finding, narrow enough for half a screen.
 _PIPED_WIDTH = 100
 _NARROWEST, _WIDEST = 40, 160
+# What a terminal calls itself of which nobody knows how it moves a cursor. Consoles of Windows have no name, and know how.
+_NAMELESS = ("dumb", "unknown") if os.name == "nt" else ("dumb", "unknown", "")
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -46,7 +48,7 @@ def _color(terminal: bool, environ: Mapping[str, str]) -> bool:
     forced = environ.get("FORCE_COLOR")
     if forced:
         return forced != "0"
-    return terminal and environ.get("TERM") != "dumb"
+    return terminal and _moves_its_cursor(environ)
 
 
 def _speaks_utf8(stream: TextIO) -> bool:
@@ -55,6 +57,10 @@ def _speaks_utf8(stream: TextIO) -> bool:
 
 def wants_screen(environ: Mapping[str, str] = os.environ) -> bool:
     """Whether the terminal UI may start: a person at both ends, a terminal that can move its cursor, and no CI."""
-    if environ.get("TERM", "") == "dumb" or environ.get("CI"):
+    if not _moves_its_cursor(environ) or environ.get("CI"):
         return False
     return is_terminal(sys.stdin) and is_terminal(sys.stdout)
+
+
+def _moves_its_cursor(environ: Mapping[str, str]) -> bool:
+    return environ.get("TERM", "") not in _NAMELESS

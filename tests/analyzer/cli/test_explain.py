@@ -253,9 +253,16 @@ def test_asking_for_a_document_opens_no_screen(world, screen, arguments):
     assert screen == []
 
 
-@pytest.mark.parametrize(("name", "value"), [("TERM", "dumb"), ("CI", "true")])
+@pytest.mark.parametrize(("name", "value"), [("TERM", "dumb"), ("TERM", "unknown"), ("CI", "true")])
 def test_no_screen_where_nobody_could_use_it(world, screen, monkeypatch, name, value):
     monkeypatch.setenv(name, value)
+    main(["explain", "t.json"])
+    assert screen == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="consoles of Windows have no TERM, and show screens")
+def test_no_screen_on_a_terminal_without_a_name(world, screen, monkeypatch):
+    monkeypatch.delenv("TERM")
     main(["explain", "t.json"])
     assert screen == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import tempfile
 from pathlib import Path
@@ -45,6 +46,33 @@ def write_atomically(path: Path, content: bytes) -> int:
     except OSError as error:
         raise _cannot_write(path, error) from error
     return len(content)
+
+
+class Spare:
+    """One folder among the temporary files for what has no room where it was asked for; it is made when needed, and stays."""
+
+    def __init__(self) -> None:
+        self.folder: Path | None = None
+
+    def keep(self, name: str, content: bytes) -> tuple[Path, int] | None:
+        """Write `content` under its name there.
+
+        Returns:
+            The file and its size in bytes; None where no room is there either.
+        """
+        try:
+            folder = self.folder or Path(tempfile.mkdtemp(prefix="advisor-kept-"))
+        except OSError:
+            return None
+        try:
+            size = write_atomically(folder / name, content)
+        except UsageError:
+            if folder != self.folder:
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+            return None
+        self.folder = folder
+        return folder / name, size
 
 
 def _cannot_write(path: Path, error: OSError) -> UsageError:

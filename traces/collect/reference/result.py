@@ -24,6 +24,7 @@ class CollectResult:
         bytes: its size on disk.
         profiled_step_ns: median step with the profiler on.
         unprofiled_step_ns: median step with it off; None when no step was left to time.
+        not_there: why the file is not where it was asked for, but among the temporary files; empty where it is.
     """
 
     path: Path
@@ -32,3 +33,4 @@ class CollectResult:
     bytes: int
     profiled_step_ns: int | None
     unprofiled_step_ns: int | None
+    not_there: str = ""

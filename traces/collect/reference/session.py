@@ -18,7 +18,7 @@ from torchvision import datasets, transforms
 from traces.collect.experiment.data import build_loader
 from traces.collect.experiment.methods import Setup
 from traces.collect.output.cores import usable_cores
-from traces.collect.output.files import write_atomically
+from traces.collect.output.files import Spare, write_atomically
 from traces.collect.output.metadata import describe
 from traces.collect.output.sanitize import clean_trace
 from traces.collect.recorder.first_batch import first_batch
@@ -197,12 +197,24 @@ def _write(config: CollectConfig, raw: Path, advisor: dict[str, Any], recorder: 
             why=f"the folder for temporary files, {tempfile.gettempdir()}, is full",
             fix="make room there, or set TMPDIR to another folder",
         ) from error
-    size_bytes = write_atomically(config.output, clean.content)
+    path, size_bytes, not_there = _placed(config.output, clean.content)
     return CollectResult(
-        path=config.output,
+        path=path,
         events=clean.events,
         steps=clean.steps,
         bytes=size_bytes,
         profiled_step_ns=recorder.profiled_step_ns,
         unprofiled_step_ns=recorder.unprofiled_step_ns,
+        not_there=not_there,
     )
+
+
+def _placed(output: Path, content: bytes) -> tuple[Path, int, str]:
+    """Write it where it was asked for, else where there is room: file, size, and why it is not where it was asked for."""
+    try:
+        return output, write_atomically(output, content), ""
+    except UsageError as error:
+        kept = Spare().keep(output.name, content)
+        if kept is None:
+            raise
+        return *kept, error.what

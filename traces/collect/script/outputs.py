@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from traces.collect.output.files import write_atomically
+from traces.collect.output.files import Spare
 from traces.collect.script.config import ScriptConfig
 from traces.errors import UsageError
 
@@ -33,6 +32,7 @@ class Outputs:
     def __init__(self, config: ScriptConfig) -> None:
         self._output = config.output
         self._compress_from = config.compress_from
+        self._spare = Spare()
         self.names: dict[int, Path] = {}
         self._older = {path: path.stat() for path in self._places() if path.is_file()}
         self.set_aside: list[Path] = []
@@ -64,24 +64,23 @@ class Outputs:
         return self.names.setdefault(status["pid"], path)
 
     def kept_elsewhere(self, status: dict[str, Any], content: bytes) -> tuple[Path, int] | None:
-        """Write the file of a process to a folder of its own among the temporary files, which stays; None where no room is there.
+        """Write the file of a process to the run's folder among the temporary files; None where no room is there.
 
         Args:
             status: What the process tells of itself.
             content: What to write.
         """
-        try:
-            folder = Path(tempfile.mkdtemp(prefix="advisor-kept-"))
-        except OSError:
+        kept = self._spare.keep(self.names[status["pid"]].name, content)
+        if kept is not None:
+            self.names[status["pid"]] = kept[0]
+        return kept
+
+    def common_folder(self, paths: Sequence[Path]) -> Path | None:
+        """The folder that holds these files of several ranks and nothing else; None where there is none."""
+        folders = {path.parent for path in paths}
+        if len(paths) < 2 or len(folders) > 1:
             return None
-        path = folder / self.names[status["pid"]].name
-        try:
-            size = write_atomically(path, content)
-        except UsageError:
-            folder.rmdir()
-            return None
-        self.names[status["pid"]] = path
-        return path, size
+        return next((folder for folder in folders if folder in (self.folder, self._spare.folder)), None)
 
     @contextmanager
     def older_set_aside(self) -> Iterator[None]:

@@ -227,8 +227,7 @@ class _Run:
             found = explain(self.config, self.folder, self.statuses(), result.status)
             result.problem, result.fix = (self.broken, self.fix or MORE_ROOM) if self.broken else found
             result.untouched = not self.broken and _untouched(self.statuses())
-        if len(recordings) > 1 and all(one.path.parent == self.outputs.folder for one in recordings):
-            result.folder = self.outputs.folder
+        result.folder = self.outputs.common_folder([one.path for one in recordings])
         return result
 
 

@@ -15,6 +15,7 @@ from traces.ending import BY_SIGNAL
 
 MORE_ROOM = "make room, set TMPDIR to another folder, and try again"
 _BESIDE = "let it write relative to the folder it is started in, or leave saving out with an argument of its own"
+_CRASHES = ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV")
 _OWN_PROFILER = "explain the trace that it writes itself, or run it without its profiler"
 # The first step begins where the loop is found, and is none that starts at a mark.
 _LEAST_WAIT = 2
@@ -57,7 +58,8 @@ def explain(config: ScriptConfig, folder: Path, said: list[dict[str, Any]], stat
     if status:
         return f"the script ended with status {status} after {done}, before enough were recorded", (
             # What a guarded script prints goes into a log.
-            "see above why" if config.guarded is None else "see at the end of the log why"
+            f"see {'above' if config.guarded is None else 'at the end of the log'} why; where nothing is said there, "
+            "look for what ends it without a word (sys.exit, os._exit)"
         )
     if not any(one["torch"] for one in said):
         return (
@@ -108,15 +110,21 @@ def _of_a_program(config: ScriptConfig, status: int) -> tuple[str, str]:
     )
 
 
+def _after(name: str) -> str:
+    """What to do after a signal: the system sends one of them where memory is short, a process itself those of a crash."""
+    if name in _CRASHES:
+        return "compiled code crashed, which ends Python without a word: `python -X faulthandler` prints the line"
+    if name == "SIGKILL":
+        return "where nobody sent it, memory may be short: use smaller batches or fewer workers, and try again"
+    return "where nobody sent it, a limit of time may have: give it more"
+
+
 def _without_a_word(status: int) -> tuple[str, str]:
     """What is known of a process that ended before it could write anything."""
     if status > BY_SIGNAL:
         with contextlib.suppress(ValueError):
             name = signal.Signals(status - BY_SIGNAL).name
-            return (
-                f"the script was ended by {name} before a recording was complete",
-                "where nobody sent it, memory may be short: use smaller batches or fewer workers, and try again",
-            )
+            return f"the script was ended by {name} before a recording was complete", _after(name)
     return (
         f"the script's process ended with status {status} before its recording began to be written",
         "run it alone first and see whether it ends well; if it does, let it run longer or use a smaller --wait",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from running.recorded import SAMPLES
-from traces.collect.output.files import check_writable, write_atomically
+from traces.collect.output.files import Spare, check_writable, write_atomically
 from traces.errors import UsageError
 
 
@@ -56,3 +56,18 @@ def test_a_full_disk_leaves_the_older_file(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(UsageError, match="No space left"):
         write_atomically(tmp_path / "t.json", b"newer")
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"older"]
+
+
+def test_what_has_no_room_lies_together_and_no_empty_folder_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ranks of one job were kept in a folder each."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    spare = Spare()
+    assert spare.keep("no/such/place.json", b"{}") is None
+    assert list(tmp_path.iterdir()) == []
+    assert [spare.keep(f"rank{rank}.json", b"{}") for rank in range(2)] == [
+        (spare.folder / f"rank{rank}.json", 2) for rank in range(2) if spare.folder
+    ]
+    assert spare.keep("no/such/place.json", b"{}") is None
+    assert [path.name for path in sorted(tmp_path.glob("*/*"))] == ["rank0.json", "rank1.json"]

@@ -17,6 +17,7 @@ import torch
 
 from traces.collect import CollectConfig, collect
 from traces.collect.output.cores import cpu_features
+from traces.collect.reference.session import _placed
 from traces.collect.trace_advisor_hook.phases.stacks import stacks_are_safe
 from traces.errors import UsageError
 
@@ -207,3 +208,14 @@ def test_an_interrupt_writes_a_whole_trace_or_none(
         trace = json.loads((tmp_path / "t.json").read_bytes())
         assert len(_steps(trace)) == 3
         assert trace["advisor"]["unprofiled_step_ns"] is None
+
+
+def test_what_has_no_room_where_it_was_asked_for_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    path, size, why = _placed(tmp_path / "full" / "t.json", b"{}")
+    assert (path.name, path.parent.parent, path.read_bytes(), size) == ("t.json", tmp_path, b"{}", 2)
+    assert why.startswith("cannot write")
+    assert _placed(tmp_path / "t.json", b"{}") == (tmp_path / "t.json", 2, "")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "full"))
+    with pytest.raises(UsageError, match="cannot write"):
+        _placed(tmp_path / "full" / "t.json", b"{}")

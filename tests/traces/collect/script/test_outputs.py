@@ -173,6 +173,21 @@ def test_what_has_no_room_where_it_was_asked_for_is_kept_among_the_temporary_fil
     assert outputs.name(_said(), MB) == there[0], "a second look replaces it there"
 
 
+def test_several_ranks_that_have_no_room_are_named_by_their_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    outputs = _outputs(tmp_path / "t.json")
+    ranks = [_said(rank, rank=rank, world=2) for rank in range(2)]
+    asked = [outputs.name(rank, MB) for rank in ranks]
+    assert outputs.common_folder(asked) == tmp_path / "t"
+    kept = [path for path, _ in filter(None, (outputs.kept_elsewhere(rank, b"{}") for rank in ranks))]
+    assert [path.name for path in kept] == ["rank0.json", "rank1.json"]
+    assert outputs.common_folder(kept) == kept[0].parent
+    assert outputs.common_folder([asked[0], kept[1]]) is None
+    assert outputs.common_folder(kept[:1]) is None
+
+
 def test_a_notebook_is_no_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Python runs one that is empty of `true` and `null` without a word."""
     book = tmp_path / "my book.ipynb"

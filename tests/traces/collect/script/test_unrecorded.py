@@ -58,7 +58,18 @@ def test_where_the_script_is_only_tried_no_remedy_is_refused_next(tmp_path: Path
 def test_a_failure_comes_first(tmp_path: Path) -> None:
     problem, fix = explain(CONFIG, tmp_path, _said("loader", 3, loader=3), 1)
     assert problem == "the script ended with status 1 after 3 steps, before enough were recorded"
-    assert fix == "see above why"
+    assert fix.startswith("see above why; where nothing is said there,")
     # Where the script is only tried, what it prints is not shown.
     _, fix = explain(replace(CONFIG, guarded=60.0), tmp_path, _said("loader", 3, loader=3), 1)
-    assert fix == "see at the end of the log why"
+    assert fix.startswith("see at the end of the log why; where nothing is said there,")
+
+
+@pytest.mark.parametrize(
+    ("status", "advised"),
+    [(137, "memory may be short"), (139, "faulthandler"), (134, "faulthandler"), (143, "a limit of time")],
+)
+def test_what_a_signal_says_of_the_script(tmp_path: Path, status: int, advised: str) -> None:
+    """Of a crash in compiled code it said that memory may be short."""
+    problem, fix = explain(CONFIG, tmp_path, [], status)
+    assert problem.startswith("the script was ended by SIG")
+    assert advised in fix
