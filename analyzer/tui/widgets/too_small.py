@@ -13,4 +13,4 @@ class TooSmall(Static):
 
     def __init__(self) -> None:
         columns, rows = SMALLEST
-        super().__init__(Content(f"needs {columns}x{rows}, or use `advisor explain --plain`"), id="too-small")
+        super().__init__(Content(f"needs {columns}x{rows} (q: quit), or use `advisor explain --plain`"), id="too-small")

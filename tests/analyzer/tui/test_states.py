@@ -229,13 +229,23 @@ async def test_a_terminal_that_is_too_small_says_what_is_needed_and_recovers(
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         shown = " ".join(text_of(app).split())
-        assert shown.startswith("needs 40x12, or")
+        assert shown.startswith("needs 40x12")
         assert "DL002" not in shown
         await pilot.resize_terminal(40, 12)
         await settle(pilot)
         assert "DL002" in text_of(app)
         assert "needs 40x12" not in text_of(app)
         assert isinstance(app.screen.focused, FindingList)
+
+
+async def test_no_view_looks_out_from_behind_what_is_needed(app_for: MakeApp, measured: Explained) -> None:
+    """The timeline scrolled to its focus, and with it the words out of sight."""
+    app = app_for(measured)
+    async with app.run_test(size=(80, 5)) as pilot:
+        for key in "2351":
+            await pilot.press(key)
+            await settle(pilot)
+            assert text_of(app).strip().startswith("needs 40x12"), key
 
 
 @pytest.mark.parametrize("size", [(40, 12), (60, 20), (80, 24), (120, 40)])
