@@ -69,7 +69,8 @@ def _facts(card: Card) -> str:
         seen = f"{card.finding.severity} severity, {prose(card.lowered, 160)}; {seen}"
     parts = [prose(card.basis.removesuffix(".") + card.beside, 500)] if card.basis else []
     if card.measured:
-        parts.append(prose(card.measured.removesuffix("."), 400))
+        # A sentence elsewhere, here a part of one.
+        parts.append(prose(card.measured[:1].lower() + card.measured[1:].removesuffix("."), 400))
     if card.shares:
         parts.append(f"shares time with {', '.join(map(code, card.shares))}")
     if card.explains:

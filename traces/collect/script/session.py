@@ -39,6 +39,8 @@ __all__ = ["Judge", "Recording", "ScriptConfig", "ScriptResult", "Verdict", "col
 
 Judge = Callable[[Path], Verdict]
 
+_MORE_ROOM_FOR_A_RUN = "make room there, or name another folder with --folder"
+
 
 def collect_script(config: ScriptConfig, judge: Judge, say: Say = left_unsaid) -> ScriptResult:
     """Run the script to its end and record some of its steps on the way.
@@ -191,7 +193,9 @@ class _Run:
             if earlier is not None and earlier.worth <= recording.worth:
                 write_atomically(path, clean.content)
         except UsageError as error:  # the script is still running, and goes on
-            self.broken, self.fix = error.what, error.fix or ""
+            self.broken = error.what
+            # Who runs it guarded names no file, but a folder for the whole run.
+            self.fix = (error.fix or "") if self.config.guarded is None else _MORE_ROOM_FOR_A_RUN
             return None
         return recording
 

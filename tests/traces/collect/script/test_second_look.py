@@ -76,3 +76,17 @@ def test_a_script_that_is_over_before_its_lines_were_looked_at_is_told_so(
     run.take(complete=False)
     [recording] = run.kept().values()
     assert recording.evidence_left_out is left_out
+
+
+@pytest.mark.parametrize(("guarded", "option"), [(None, "--output"), (60.0, "--folder")])
+def test_where_no_room_is_left_the_option_that_is_named_exists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, guarded: float | None, option: str
+) -> None:
+    """`advisor tune` was told of an option of `advisor collect`."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    config = ScriptConfig(target="train.py", output=tmp_path / "full" / "t.json", guarded=guarded)
+    run = _Run(config, lambda path: Verdict(True), tmp_path)
+    _look(tmp_path, 0, 6)
+    run.take(complete=False)
+    assert run.broken.startswith("cannot write")
+    assert option in run.fix
