@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analyzer.analysis import Analysis
+from analyzer.analysis import Analysis, StepRow
 from analyzer.page.findings.groups import unit
 from analyzer.page.step.waterfall import by_size, parts, slow_steps
 from analyzer.report.drawing.shapes import WIDTH, Drawing, cause_class, line, rect, text, width_of
@@ -15,6 +15,10 @@ _WIDEST = 84
 _BAR = 34
 _STEPS = 64
 MOST_STEPS = 240
+# One that is left out and so many times as long as the longest used one would make the others a line: it is cut.
+_CUT_FROM = 2
+# Words stand so far above their bar.
+_LIFT = 6
 
 
 def waterfall(analysis: Analysis, across: int = WIDTH) -> Drawing:
@@ -42,27 +46,51 @@ def steps(analysis: Analysis, across: int = WIDTH) -> Drawing | None:
     rows = analysis.steps[:MOST_STEPS]
     if len(rows) < 2:
         return None
-    top, noun = max(row.dur_ns for row in rows) or 1, analysis.trace.steps.noun
+    top, noun = _top(rows), analysis.trace.steps.noun
     each = min(across / len(rows), _WIDEST)
     slow_ones = {row.step for row in slow_steps(analysis)}
     pieces = [line(0, 20 + _STEPS, across, 20 + _STEPS, "grid")]
-    free = 0.0
-    for number, row in enumerate(rows):
-        height = max(row.dur_ns / top * _STEPS, 1)
+    heights = [min(max(row.dur_ns / top * _STEPS, 1), _STEPS) for row in rows]
+    labels: dict[int, str] = {}
+    for number, (row, height) in enumerate(zip(rows, heights, strict=True)):
         slow = row.used and row.step in slow_ones
         kind = "out" if not row.used else "slow" if slow else "used"
         kind = "drawn" if row.step == analysis.summary.representative_step and not slow else kind
         title = f"{noun} {row.step}: {duration(row.dur_ns)}" + (f", left out: {row.reason}" if row.reason else "")
         pieces.append(rect(number * each + 1, 20 + _STEPS - height, max(each - 2, 0.8), height, kind, title))
-        if each == _WIDEST and not slow:
-            pieces.append(text((number + 0.5) * each, 14 + _STEPS - height, duration(row.dur_ns), "quiet middle"))
-        label = f"{row.step}: {duration(row.dur_ns)}"
-        middle = min(max((number + 0.5) * each, width_of(label) / 2), across - width_of(label) / 2)
-        if slow and middle - width_of(label) / 2 >= free:
-            pieces.append(text(middle, 14 + _STEPS - height, label, "middle strong"))
-            free = middle + width_of(label) / 2 + 4
+        if row.dur_ns > top:
+            labels[number] = f"{duration(row.dur_ns)}, cut"
+        elif slow:
+            labels[number] = f"{row.step}: {duration(row.dur_ns)}"
+        elif each == _WIDEST:
+            pieces.append(
+                text((number + 0.5) * each, 20 - _LIFT + _STEPS - height, duration(row.dur_ns), "quiet middle")
+            )
+    pieces += _labels(labels, heights, each, across)
     pieces += _ends(noun, rows[0].step, rows[-1].step, each * len(rows))
     return Drawing(_STEPS + 40, "".join(pieces), _sentence(analysis), across)
+
+
+def _top(rows: Sequence[StepRow]) -> int:
+    """The length whose bar is as high as the drawing."""
+    longest, used = max(row.dur_ns for row in rows), max((row.dur_ns for row in rows if row.used), default=0)
+    return (used if used and longest > _CUT_FROM * used else longest) or 1
+
+
+def _labels(labels: dict[int, str], heights: Sequence[float], each: float, across: int) -> list[str]:
+    """The words above bars, the highest first; without those that another one or a higher bar would lie over."""
+    placed: list[tuple[float, float]] = []
+    pieces: list[str] = []
+    for number in sorted(labels, key=lambda number: (-heights[number], number)):
+        half = width_of(labels[number]) / 2
+        middle = min(max((number + 0.5) * each, half), across - half)
+        left, right = middle - half, middle + half
+        below = heights[max(int(left / each), 0) : int(right / each) + 1]
+        if max(below) > heights[number] + _LIFT or any(left < end + 4 and begin < right + 4 for begin, end in placed):
+            continue
+        placed.append((left, right))
+        pieces.append(text(middle, 20 - _LIFT + _STEPS - heights[number], labels[number], "middle strong"))
+    return pieces
 
 
 def _ends(noun: str, first: int, last: int, width: float) -> Sequence[str]:

@@ -133,3 +133,38 @@ def test_bars_of_few_steps_are_narrow_and_bear_their_times() -> None:
     crowded = steps(many)
     assert crowded is not None
     assert duration(row.dur_ns) not in re.sub("<title>.*?</title>", "", crowded.body)
+
+
+def _with_steps(times_ms, left_out=()):
+    base = analyses.example()
+    row = base.steps[0]
+    rows = tuple(
+        msgspec.structs.replace(row, step=number, dur_ns=ms * 1_000_000, used=number not in left_out, reason=None)
+        for number, ms in enumerate(times_ms)
+    )
+    return msgspec.structs.replace(base, steps=rows)
+
+
+def _bar_heights(drawing):
+    return [float(found) for found in re.findall(r'<rect [^>]*height="([\d.]+)"', drawing.body)]
+
+
+def test_a_warm_up_that_is_left_out_does_not_flatten_the_steps():
+    cut = steps(_with_steps([4500, 140, 150, 145], left_out={0}))
+    assert min(_bar_heights(cut)) > 0.9 * max(_bar_heights(cut))
+    assert "4.5 s, cut" in cut.body
+    # One that is used is what the drawing is about.
+    whole = steps(_with_steps([4500, 140, 150, 145]))
+    assert min(_bar_heights(whole)) < 0.1 * max(_bar_heights(whole))
+    assert "cut" not in whole.body
+
+
+def test_the_longest_step_has_its_words_and_no_bar_lies_over_others():
+    """Words were given from the left: those of the step before took the room of the longest one's."""
+    times = [100] * 30
+    times[20], times[21] = 700, 900
+    words = re.findall(r'<text class="middle strong"[^>]*>([^<]+)<', steps(_with_steps(times)).body)
+    assert words == ["21: 900 ms"]
+    times[20], times[25] = 100, 700
+    words = re.findall(r'<text class="middle strong"[^>]*>([^<]+)<', steps(_with_steps(times)).body)
+    assert words == ["21: 900 ms", "25: 700 ms"]
