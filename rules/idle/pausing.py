@@ -7,6 +7,7 @@ from analyzer.facts.recording.place_kinds import COLLECTING, WORKER_STARTS
 from analyzer.facts.recording.run_places import RUNS_MODEL
 from analyzer.finding import Advice
 from analyzer.units import count
+from rules.collecting import COLLECT_SELDOM, PASS_OVER
 from rules.framework_words import evaluated_in_larger_batches, evaluated_seldom, saved_seldom
 
 SAVE_SELDOM = Advice(
@@ -62,19 +63,6 @@ KEEP_WORKERS = Advice(
     " loader = DataLoader(\n     dataset, ...,\n+    persistent_workers=True,\n )",
     "Each pass through a loader starts its worker processes and ends them again; so they stay until the next pass. A loader that "
     "is passed through once, or in a few batches that take no time to make, is faster with `num_workers=0`.",
-)
-
-# Either alone is not enough: a pass that is asked for comes whether or not Python begins any, and looks at what was imported.
-PASS_OVER = Advice(
-    "python",
-    "gc.collect(); gc.freeze()   # once, before the loop: after the imports, with the model made",
-    "A full collection looks at every object there is, those of all imported modules included; what is frozen it passes over, and "
-    "takes a few milliseconds where it is asked for again and again.",
-)
-COLLECT_SELDOM = Advice(
-    "text",
-    "Where the call is your own: leave it out, or collect every so many steps.",
-    "Tensors are freed as soon as nothing refers to them; the collector is for objects that refer to each other in a circle.",
 )
 
 # Where the fix of each kind is described.

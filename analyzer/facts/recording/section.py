@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analyzer.facts.isolation import fact
+from analyzer.facts.recording.asked_collections import AskedCollections, asked_collections
 from analyzer.facts.recording.collected import Collected, by_command, collected
 from analyzer.facts.recording.engines import onnx_runtime, serving_engine, transformer_engine
 from analyzer.facts.recording.forward_inputs import ForwardInputs, forward_inputs
@@ -27,6 +28,11 @@ class RecordingFacts(Section):
     def collected(self) -> Collected:
         """What `advisor collect` recorded beside the events."""
         return collected(self.trace.meta)
+
+    @fact
+    def asked_collections(self) -> AskedCollections:
+        """Passes of the garbage collector that the program asks for."""
+        return asked_collections(self.trace.meta)
 
     @fact
     def frameworks(self) -> Frameworks:

@@ -150,3 +150,28 @@ def test_device_traces_without_host_ops_cannot_tell() -> None:
     builder = TraceBuilder()
     builder.kernel("k", 0, 100).kernel("k", 200, 100)
     assert run(RULE, builder).state is State.CANNOT_TELL
+
+
+LINE = {"file": "train.py", "line": 12, "function": "train"}
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ({"full": 6, "asked": 6, "line": LINE}, True),
+        ({"full": 6, "asked": 2, "line": LINE}, False),
+        ({"full": 6, "asked": 6, "line": {"file": 3}}, True),
+        ({"full": "6", "asked": None}, False),
+        (None, False),
+    ],
+)
+def test_passes_that_the_program_asks_for_are_left_out_and_not_switched_off(told: object, asked: bool) -> None:
+    """`gc.disable()` stops none of them."""
+    builder = world(slow=tuple(range(6)))
+    builder.top["advisor"] = {"collections": told}
+    found = judged(RULE, builder).finding
+    assert ("`gc.collect` asks for 6 of 6 passes" in found.why) is asked
+    assert ("-    gc.collect()" in found.fix[0].code) is asked
+    assert any("gc.disable()" in advice.code for advice in found.fix) is not asked
+    named = asked and isinstance(told, dict) and told["line"] == LINE
+    assert (found.location is not None and (found.location.file, found.location.line) == ("train.py", 12)) is named

@@ -126,3 +126,25 @@ def test_a_forked_child_marks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.getpid", lambda: marks.pid + 1)
     marks.mark("start", {"generation": 2})
     assert marks.told == []
+
+
+def _asks() -> None:
+    gc.collect()
+    gc.collect(1)
+
+
+def test_who_asks_for_a_pass_over_all_objects_is_told() -> None:
+    marks = CollectionMarks()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+        marks.start()
+        for _ in range(3):
+            _asks()
+        marks.stop()
+    told = marks.told()["collections"]
+    assert (told["full"], told["asked"]) == (3, 3)
+    assert told["line"] == {
+        "file": __file__, "line": _asks.__code__.co_firstlineno + 1, "function": "_asks", "asked": 3
+    }  # fmt: skip
+    marks.start()
+    assert marks.told()["collections"] == {"full": 0, "asked": 0}
+    marks.stop()

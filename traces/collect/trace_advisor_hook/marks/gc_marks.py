@@ -6,7 +6,12 @@ import contextlib
 import gc
 import os
 import sys
+from collections import Counter
 from typing import Any
+
+from ..software.own_code import is_own, qualified
+
+_OLDEST = 2
 
 
 class CollectionMarks:
@@ -19,6 +24,8 @@ class CollectionMarks:
     def __init__(self) -> None:
         self.open: Any = None
         self.pid = os.getpid()
+        self.full = 0
+        self.asked: Counter[tuple[str, int, str] | None] = Counter()
 
     @property
     def able(self) -> bool:
@@ -28,6 +35,7 @@ class CollectionMarks:
     def start(self) -> None:
         """The profiler is on."""
         self.stop()
+        self.full, self.asked = 0, Counter()
         if self.able:
             self.pid = os.getpid()
             gc.callbacks.append(self.mark)
@@ -43,8 +51,39 @@ class CollectionMarks:
         if info["generation"] == 0 or os.getpid() != self.pid:
             return
         if phase == "start":
+            self.note(info["generation"])
             self.open = sys.modules["torch"]._C._profiler._RecordFunctionFast("Python GC")
             self.open.__enter__()
         elif self.open is not None:
             self.open.__exit__(None, None, None)
             self.open = None
+
+    def note(self, generation: int) -> None:
+        """Count a pass over all objects, and the program's own line that asked for it, if anybody did."""
+        if generation != _OLDEST:
+            return
+        self.full += 1
+        if is_asked_for():
+            self.asked[_own_line()] += 1
+
+    def told(self) -> dict[str, Any]:
+        """Whether passes are recorded, and who asked for those over all objects, JSON-able."""
+        found: dict[str, Any] = {"full": self.full, "asked": self.asked.total()}
+        place = max((one for one in self.asked if one is not None), key=lambda one: self.asked[one], default=None)
+        if place is not None:
+            found["line"] = dict(zip(("file", "line", "function"), place, strict=True)) | {"asked": self.asked[place]}
+        return {"gc_recorded": self.able, "collections": found}
+
+
+def is_asked_for() -> bool:
+    """Whether the pass that begins was asked for: Python begins one itself only once there are more new objects than a limit."""
+    fewest = gc.get_threshold()[0]
+    return not (gc.isenabled() and 0 < fewest < gc.get_count()[0])
+
+
+def _own_line() -> tuple[str, int, str] | None:
+    """The innermost line of the program's own; None where there is none."""
+    frame = sys._getframe(2)
+    while frame is not None and not is_own(frame.f_code.co_filename):
+        frame = frame.f_back  # type: ignore[assignment]
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno, qualified(frame.f_code))

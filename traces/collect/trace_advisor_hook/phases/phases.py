@@ -214,7 +214,7 @@ class Phases:
         self.marks.stop()
         self.profiler.stop()
         self.profiler = None
-        self.details = self.describe() | {"gc_recorded": self.marks.collections.able} | marked
+        self.details = self.describe() | self.marks.collections.told() | marked
         self.details["python_loop"] = described(self.python_rounds + time_loop())
 
     def end_recording(self) -> None:

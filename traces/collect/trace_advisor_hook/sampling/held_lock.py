@@ -7,6 +7,7 @@ import gc
 import os
 import time
 
+from ..marks.gc_marks import is_asked_for
 from ..surroundings.core_wait import ThreadWait
 
 # The name of a pass that a program asked for, and of one that Python begins itself.
@@ -82,9 +83,7 @@ class FullPasses:
             return
         if phase == "start":
             self._since_ns = time.perf_counter_ns()
-            # Python begins one only once there are more new objects than this; what was asked for comes earlier.
-            fewest = gc.get_threshold()[0]
-            self.name = ON_ITS_OWN if gc.isenabled() and 0 < fewest < gc.get_count()[0] else ASKED_FOR
+            self.name = ASKED_FOR if is_asked_for() else ON_ITS_OWN
         elif self._since_ns is not None:
             self._ended_ns += time.perf_counter_ns() - self._since_ns
             self._since_ns = None
