@@ -11,8 +11,8 @@ wait takes as long as the device's queue is, and afterwards the queue is empty.
 `|sync owned by device-to-host copies| / |used steps|`: the part of the cause `sync` inside calls that copy more than 64 bytes to
 the host (and the synchronisation beside them), and after them until the next kernel while the host catches up; per copy never more
 than the call lasted; and the time in which the device does nothing but these copies. Copies into pinned memory that nothing waits
-for do not count. Unit: nanoseconds, shown as a share of the
-step.
+for do not count. Behind short copies, that idle time counts in which the host launches its next work. Unit: nanoseconds, shown as a
+share of the step.
 
 ## Example
 Slow:
@@ -46,13 +46,17 @@ At most the device's idle time from the copies on, never more than the copies la
 reason: without the wait the host does meanwhile what it did late; and the copies themselves, where nothing is computed beside
 them. Likely is what the copies own by themselves. On one A100
 trace 30 such copies took 80 us of device time and blocked the host for 758 of 1074 ms: 43 % of the step.
+Waits of several kinds in a row (a value, a copy, a size, `synchronize()`) empty the queue each by itself: they are told together,
+by the rule of those that the host waits longest for.
 
 ## When it is wrong
 A copy at the very end of a step costs only if the next step's launches come late. ROCm does not tell pinned from pageable memory:
-there an asynchronous copy may be counted for the time its call took.
+there an asynchronous copy may be counted for the time its call took. What is copied may decide what is launched next: then it is
+needed as early. In programs that only run their model answers have to be copied: only what the copies own counts there.
 
 ## Thresholds
 - `min_ratio`: share of the used steps from which the rule fires.
+- `behind_ratio`: the same of idle time behind them in which the host launches its next work; fires too.
 
 ## References
 - https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
@@ -66,8 +70,18 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
+from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, share, size
-from rules.sync.judging import MIN_RATIO, beside_work, finding
+from rules.sync.judging import (
+    BEHIND_RATIO,
+    MIN_RATIO,
+    all_of_them,
+    and_others,
+    beside_work,
+    finding,
+    idle_behind,
+    with_others,
+)
 from rules.sync.read_fixes import later
 from rules.transfer.kept_weights import keep_on_device
 from traces.trace import Capability
@@ -79,14 +93,14 @@ META = RuleMeta(
     title="The host waits for a copy to it",
     binds=("sync", "copy"),
     needs=frozenset({Capability.DEVICE, Capability.LAUNCHES}),
-    thresholds=(MIN_RATIO,),
+    thresholds=(MIN_RATIO, BEHIND_RATIO),
     explains=("ID002",),
     references=("https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html",),
 )
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
-    """Fires when copies to the host own at least `min_ratio` of the used steps."""
+    """Fires when copies to the host own at least `min_ratio` of the used steps, or leave `behind_ratio` idle behind."""
     calls = facts.sync.waits.of("copy_out")
     if not len(calls):
         yield not_applicable("no blocking copy from the device to the host in the used steps")
@@ -96,27 +110,39 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     copied = facts.sync.waits.copied("copy_out", outside=facts.model.optimizing.step_time | state)
     idle = facts.sync.waits.owned("copy_out")
     ratio = facts.steps.ratio((idle | copied).total_ns)
-    if ratio < limits["min_ratio"]:
+    returns = facts.transfer.there_and_back or facts.transfer.activations_saved
+    also = with_others(facts, "copy_out", limits["behind_ratio"])
+    if ratio < limits["min_ratio"] and not also and not _leaves(facts, state, returns=bool(returns), limits=limits):
         yield clear(
             f"copies to the host own {share(ratio)} of the step, below {share(limits['min_ratio'])}{beside_work(facts, 'copy_out')}"
         )
         return
     device = duration(facts.steps.per_step(calls.device_ns))
     inside = f" inside `{calls.asker}`" if calls.asker else ""
-    returns = facts.transfer.there_and_back or facts.transfer.activations_saved
     back = ", as much as is sent to it, in tensors of the same sizes" if returns else ""
     aside = copied.total_ns > idle.total_ns
     fix = _fix_inside(calls.asker) if calls.asker else keep_on_device(facts) if back else _fix(facts, aside=aside)
     yield finding(
         facts,
-        calls,
+        facts.sync.waits.of("copy_out", *also),
         "copy_out",
         f"copying {size(facts.steps.per_step(calls.bytes))} a step from the device to the host{inside}{back}; the copies "
-        f"themselves take {device}",
-        fix,
+        f"themselves take {device}{and_others(also)}",
+        fix + all_of_them(also),
         "Record again: fewer `Memcpy DtoH` a step; the share of SY002 should fall below 2 %.",
-        copied=copied,
+        copied=copied if ratio >= limits["min_ratio"] and not also else EMPTY,
+        also=also,
     )
+
+
+def _leaves(facts: Facts, state: IntervalSet, *, returns: bool, limits: Limits) -> bool:
+    """Whether the copies themselves are short, and leave enough idle time behind that the host could have filled.
+
+    What is offloaded, or goes to an update on the host, has to be there, as answers have; what is saved in some steps is ID003's.
+    """
+    if returns or state or facts.model.optimizing.on_host or facts.model.infers:
+        return False
+    return facts.steps.ratio(idle_behind(facts, "copy_out").total_ns) >= limits["behind_ratio"]
 
 
 def _fix_inside(op: str) -> tuple[Advice, ...]:

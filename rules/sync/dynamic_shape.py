@@ -36,6 +36,8 @@ loss = (losses * mask).sum() / mask.sum().clamp(min=1)
 ## Expected gain
 At most the device's idle time from the ops' waits on, never more than the ops' waits lasted, up to the next call that waits for
 another reason: without the wait the host does meanwhile what it did late. Likely is what the ops' waits own by themselves.
+Waits of several kinds in a row (a value, a copy, a size, `synchronize()`) empty the queue each by itself: they are told together,
+by the rule of those that the host waits longest for.
 
 ## When it is wrong
 What the host does behind the calls may be another wait, as for data that is made too slowly: then they cost nothing. Without stacks
@@ -62,7 +64,16 @@ from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import share
 from rules.experts import AT_ONCE
-from rules.sync.judging import BEHIND_RATIO, MIN_RATIO, beside_work, finding, fires
+from rules.sync.judging import (
+    BEHIND_RATIO,
+    MIN_RATIO,
+    all_of_them,
+    and_others,
+    beside_work,
+    finding,
+    fires,
+    with_others,
+)
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -128,7 +139,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield not_applicable("no op in the used steps waits for the size of its result")
         return
     ratio = facts.steps.ratio(facts.sync.waits.owned("shape").total_ns)
-    if not fires(facts, "shape", limits["min_ratio"], limits["behind_ratio"]):
+    also = with_others(facts, "shape", limits["behind_ratio"])
+    if not also and not fires(facts, "shape", limits["min_ratio"], limits["behind_ratio"]):
         yield clear(
             f"ops with data-dependent shapes own {share(ratio)} of the step, below {share(limits['min_ratio'])}"
             f"{beside_work(facts, 'shape')}"
@@ -138,14 +150,16 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     special = tuple(advice for key, advice in _FIXES.items() if key in name)
     if any(loop.calls_experts for loop in facts.loops.found):
         special = AT_ONCE + special
+    # What nothing selects by a mask is not to be multiplied by one.
+    fix = special if special and _alone(calls) else (*special, _MASKED_RUN if facts.model.infers else _MASKED)
     yield finding(
         facts,
-        calls,
+        facts.sync.waits.of("shape", *also),
         "shape",
-        f"the size of the result of `{name}` depends on values on the device",
-        # What nothing selects by a mask is not to be multiplied by one.
-        special if special and _alone(calls) else (*special, _MASKED_RUN if facts.model.infers else _MASKED),
+        f"the size of the result of `{name}` depends on values on the device{and_others(also)}",
+        fix + all_of_them(also),
         "Record again: no device-to-host copy below these ops; the share of SY004 should fall below 2 %.",
+        also=also,
     )
 
 

@@ -48,6 +48,8 @@ At most the idle time of the device from a call until the next call that waits f
 itself lasted: without the wait the host would have done earlier what it did after it. Likely is the idle time that the calls
 cause directly. Nothing is saved where the host would have waited anyway. Idle time that ends with the work of another thread with
 waits of its own, such as a server's worker, is not counted.
+Waits of several kinds in a row (a value, a copy, a size, `synchronize()`) empty the queue each by itself: they are told together,
+by the rule of those that the host waits longest for.
 
 ## When it is wrong
 After the call the host may wait for something else, such as data that is made too slowly: then the call costs nothing. Outside
@@ -75,7 +77,16 @@ from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count, share
 from rules.device_words import module, of_device
-from rules.sync.judging import BEHIND_RATIO, MIN_RATIO, beside_work, finding, fires
+from rules.sync.judging import (
+    BEHIND_RATIO,
+    MIN_RATIO,
+    all_of_them,
+    and_others,
+    beside_work,
+    finding,
+    fires,
+    with_others,
+)
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -142,7 +153,8 @@ def _of_program(facts: Facts, limits: Limits) -> Finding | Outcome:
             f"most of the {count(len(calls), 'synchronize call')} are an autotuner's, which times kernels (KE011)"
         )
     ratio = facts.steps.ratio(facts.sync.waits.owned("explicit").total_ns)
-    if not fires(facts, "explicit", limits["min_ratio"], limits["behind_ratio"]):
+    also = with_others(facts, "explicit", limits["behind_ratio"])
+    if not also and not fires(facts, "explicit", limits["min_ratio"], limits["behind_ratio"]):
         return clear(
             f"synchronize calls own {share(ratio)} of the step, below {share(limits['min_ratio'])}{beside_work(facts, 'explicit')}"
         )
@@ -152,14 +164,15 @@ def _of_program(facts: Facts, limits: Limits) -> Finding | Outcome:
     inside = _inside_update(facts, calls)
     return finding(
         facts,
-        calls,
+        facts.sync.waits.of("explicit", *also),
         "explicit",
-        f"`{name}` outside any op{inside}, as `{_caller(facts, name)}` calls it",
-        _fix(facts, name, brings=brings, of_update=bool(inside)),
+        f"`{name}` outside any op{inside}, as `{_caller(facts, name)}` calls it{and_others(also)}",
+        _fix(facts, name, brings=brings, of_update=bool(inside)) + all_of_them(also),
         "Record again: no synchronize call inside the steps; the share of SY003 should fall below 2 %.",
         ()
         if facts.host.stacks.known
         else ("Without stacks the caller is unknown: it may be a library. Record with `with_stack=True`.",),
+        also=also,
     )
 
 

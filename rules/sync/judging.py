@@ -7,12 +7,14 @@ from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.finding import Advice, Bar, Bars, Column, Confidence, Evidence, Finding, Saving, Table
 from analyzer.rule import Threshold
 from analyzer.spans.intervals import EMPTY, IntervalSet
-from analyzer.units import count, duration, share
+from analyzer.units import count, duration, listed, share
 from rules.place import location, named
 from rules.python.advice import engine_ahead
 
 # Idle time that the host fills with its own work, and could have filled earlier; a loader's batch comes when it comes.
 _OWN_WORK = ("launch", "framework", "optimizer", "python")
+# Behind what was copied to the host its other work may need what was copied: only what it launches is surely no part of that.
+_LAUNCHING = ("launch", "framework", "optimizer")
 
 BASIS = (
     "device-idle time from these calls on, which the host would spend beside the device, never more than they lasted; likely is "
@@ -38,6 +40,13 @@ _MAY_WAIT = (
 _MAX_ROWS = 5
 # As long as this a wait is seen in any viewer, and asked about.
 _WORTH_A_NOTE = 0.05
+# Waits that the program asks for and that have a rule each: the rule, and what the program does.
+_ASKED = {
+    "scalar": ("SY001", "reading single values off the device"),
+    "shape": ("SY004", "asking for sizes that only the device knows"),
+    "copy_out": ("SY002", "copying from the device to the host"),
+    "explicit": ("SY003", "synchronising with the device"),
+}
 
 
 def idle_behind(facts: Facts, *reasons: str) -> IntervalSet:
@@ -45,13 +54,17 @@ def idle_behind(facts: Facts, *reasons: str) -> IntervalSet:
 
     The host stands in a call while the device computes what is queued. When the device is done nothing is queued behind it, and it
     idles while the host goes on. Of that as much counts as the host waited, up to its next wait for another reason. What a profiler
-    does is not the program's, and what others hand over comes when it comes.
+    does is not the program's, and what others hand over comes when it comes. Behind copies to the host only what launches counts.
 
     Args:
         facts: The measurements.
         reasons: Of the calls.
     """
-    own = facts.time.waterfall.owned(*_OWN_WORK) - facts.host.profiler_calls - facts.time.waiting_for_work
+    causes = _LAUNCHING if "copy_out" in reasons else _OWN_WORK
+    own = facts.time.waterfall.owned(*causes) - facts.host.profiler_calls - facts.time.waiting_for_work
+    if "copy_out" in reasons:
+        owner = facts.host.dispatch_owner(facts.sync.removable(*reasons) & own)
+        own = EMPTY if owner is not None and owner.works else own
     return facts.sync.removable(*reasons) & (own | facts.sync.waits.owned(*reasons))
 
 
@@ -59,6 +72,61 @@ def fires(facts: Facts, reason: str, min_ratio: float, behind_ratio: float) -> b
     """Whether calls of a reason own enough idle time, or leave enough of it behind them."""
     owned = facts.steps.ratio(facts.sync.waits.owned(reason).total_ns)
     return owned >= min_ratio or facts.steps.ratio(idle_behind(facts, reason).total_ns) >= behind_ratio
+
+
+def with_others(facts: Facts, reason: str, behind_ratio: float) -> tuple[str, ...]:
+    """Finds the further reasons of waits that have to go together with those of a reason; empty where another one leads, or none.
+
+    Of two waits in a row the second finds the queue that the first one left empty, and the first leaves nothing behind that the
+    second would not: alone neither brings anything. The reason that the host waits longest for is the one that leads.
+
+    Args:
+        facts: The measurements.
+        reason: Of the calls.
+        behind_ratio: The share of the steps that the device has to idle behind them all, and behind those of no single reason.
+    """
+    asked = _asked(facts)
+    if len(asked) < 2 or reason != max(asked, key=lambda one: facts.sync.free_ns(one)):
+        return ()
+    if any(facts.steps.ratio(idle_behind(facts, one).total_ns) >= behind_ratio for one in asked):
+        return ()
+    together = facts.steps.ratio(idle_behind(facts, *asked).total_ns)
+    return tuple(one for one in asked if one != reason) if together >= behind_ratio else ()
+
+
+def _asked(facts: Facts) -> tuple[str, ...]:
+    """The reasons of waits that the program could do without; a wait that it needs is in nobody's way."""
+    return tuple(one for one in _ASKED if len(calls := facts.sync.waits.of(one)) and not _needed(facts, one, calls))
+
+
+def _needed(facts: Facts, reason: str, calls: WaitingCalls) -> bool:
+    """Whether most of the calls are asked for by what needs them: an update on the host, an answer, an autotuner."""
+    if reason == "copy_out":
+        returns = facts.transfer.there_and_back or facts.transfer.activations_saved
+        return bool(returns) or facts.model.optimizing.on_host or facts.model.infers
+    if reason != "explicit":
+        return False
+    timed = calls.inside(facts.kernels.timed_runs.host).blocked_ns
+    return calls.collective is not None or 2 * max(timed, facts.sync.awaited_copies.blocked_ns) > calls.blocked_ns
+
+
+def and_others(also: tuple[str, ...]) -> str:
+    """What else the program waits for, as the end of what it does; empty where nothing."""
+    return f"; and {listed([_ASKED[one][1] for one in also])}, where it waits as well" if also else ""
+
+
+def all_of_them(also: tuple[str, ...]) -> tuple[Advice, ...]:
+    """That the other waits have to go as well; nothing where there are none."""
+    if not also:
+        return ()
+    pages = listed([f"`advisor rule {_ASKED[one][0]}`" for one in also])
+    return (
+        Advice(
+            "text",
+            f"Then the other waits: {listed([_ASKED[one][1] for one in also])} (fixes: {pages}).",
+            "Each of them empties the device's queue by itself: one that stays costs nearly as much as all.",
+        ),
+    )
 
 
 def finding(
@@ -150,6 +218,14 @@ def beside_work(facts: Facts, reason: str) -> str:
     if free < _WORTH_A_NOTE:
         return ""
     after = facts.steps.ratio(facts.sync.removable(reason).total_ns)
+    others = tuple(one for one in _asked(facts) if one != reason)
+    with_them = facts.steps.ratio(facts.sync.removable(reason, *others).total_ns)
+    if after < MIN_RATIO.value <= with_them:
+        said = listed([_ASKED[one][1] for one in others])
+        return (
+            f"; the host stands in them for {share(free)} of the step while the GPU computes what they wait for: without them it "
+            f"would wait in others ({said}), and behind them all the GPU idles for {share(with_them)}"
+        )
     then = (
         f"behind them the GPU idles for {share(after)} of the step while the host goes on, which could be beside the GPU's work"
         if after >= MIN_RATIO.value

@@ -45,6 +45,8 @@ print(total.item())
 At most the device's idle time from the reads on, never more than the reads lasted, up to the next call that waits for another
 reason: without the wait the host does meanwhile what it did late. Likely is what the reads own by themselves. A read at the end
 of a step that the device fills anyway costs nothing and is not counted.
+Waits of several kinds in a row (a value, a copy, a size, `synchronize()`) empty the queue each by itself: they are told together,
+by the rule of those that the host waits longest for.
 
 ## When it is wrong
 What the host does behind the calls may be another wait, as for data that is made too slowly: then they cost nothing. Without stacks
@@ -76,7 +78,17 @@ from rules.optimizer.advice import FUSED_CLASSES, fused
 from rules.optimizer.per_parameter_norms import together
 from rules.optimizer.reading import ON_DEVICE, counters, mostly_in_updates, where
 from rules.sync.asking_ops import CHECKS, reading_op, stated
-from rules.sync.judging import BEHIND_RATIO, MIN_RATIO, beside_work, finding, fires, idle_behind
+from rules.sync.judging import (
+    BEHIND_RATIO,
+    MIN_RATIO,
+    all_of_them,
+    and_others,
+    beside_work,
+    finding,
+    fires,
+    idle_behind,
+    with_others,
+)
 from rules.sync.read_fixes import copied_fixes, read_fixes
 from traces.trace import Capability
 
@@ -110,7 +122,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield not_applicable(_none(facts))
         return
     ratio = facts.steps.ratio(facts.sync.waits.owned("scalar").total_ns)
-    if not fires(facts, "scalar", limits["min_ratio"], limits["behind_ratio"]):
+    also = with_others(facts, "scalar", limits["behind_ratio"])
+    if not also and not fires(facts, "scalar", limits["min_ratio"], limits["behind_ratio"]):
         yield clear(
             f"reading single values owns {share(ratio)} of the step, below {share(limits['min_ratio'])} "
             f"({count(len(calls), 'waiting call')}){beside_work(facts, 'scalar')}"
@@ -125,19 +138,22 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         if op
         else ""
     )
+    fix = (_stated(extension),) if extension else (stated(op),) if op else _fixes(facts, calls, checks=checks >= _MOST)
     yield finding(
         facts,
-        calls,
+        facts.sync.waits.of("scalar", *also),
         "scalar",
         "reading single values off the device"
         + (
             inside
             or f"{where(facts)}, as {_BY_COPY if calls.copied else _BY_VALUE} do{_next_to(facts, calls)}"
             + (f"; {share(checks)} of them answer a check (`all`, `any`, `isnan`, ...)" if checks >= _MOST else "")
-        ),
-        (_stated(extension),) if extension else (stated(op),) if op else _fixes(facts, calls, checks=checks >= _MOST),
+        )
+        + and_others(also),
+        fix + all_of_them(also),
         "Record again: fewer device-to-host copies a step, and a longer launch lead; the share of SY001 should fall below 2 %.",
         _caveats(facts),
+        also=also,
     )
 
 
