@@ -13,7 +13,8 @@ causes of slow steps (1.25 times the median or more) are compared with those of 
 is named. The saving is that difference, where the cause is idle time; pauses that PY004 or ID003 know are part of it, and these
 findings then stand for this one. A step that draws five times as many batches as most, and takes three times the median, holds
 another loop: it is left out of all other figures, and what it takes beyond the median counts here; where `advisor collect` timed
-the steps around the recording, spread over those as well. Unit: nanoseconds.
+the steps around the recording, spread over those as well. Where it launches hardly more kernels than the others and copies many
+tensors to the host, it saves a state. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -76,7 +77,7 @@ from analyzer.finding import (
     clear,
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.units import count, duration
+from analyzer.units import count, duration, size
 from rules.idle.pausing import fixes
 
 META = RuleMeta(
@@ -187,12 +188,13 @@ def _another_loop(facts: Facts) -> Finding:
     )
     named = ", ".join(f"#{one.number}" for one in others[:5])
     what = others[0].what
-    kind = _seen_between(facts, draws=all(one.draws for one in others))
-    said = "an evaluation or a rollout" if kind is None else _SAID[kind]
+    state = facts.transfer.state_beside_bytes([one.number for one in others])
+    kind = "saving" if state is not None else _seen_between(facts, draws=all(one.draws for one in others))
+    brief = "another loop" if state is None else "a checkpoint"
     return Finding(
         why=(
             f"{count(len(others), 'step')} of {seen} ({named}) "
-            f"{'holds' if len(others) == 1 else 'hold'} another loop, such as {said}: {what}. "
+            f"{_held(kind, state, alone=len(others) == 1)}: {what}. "
             f"{duration(longest)} are {longest / steps.median_ns:.0f} times the median of {duration(steps.median_ns)}, and in no "
             f"other figure of this report.{_beside(run)}"
         ),
@@ -207,14 +209,23 @@ def _another_loop(facts: Facts) -> Finding:
             between_ratio=lost / spent,
         ),
         fix=(_EITHER,) if kind is None else fixes(facts, kind),
-        verify="Record again: steps should be alike, and the other loop come less often or take less.",
+        verify=f"Record again: steps should be alike, and {brief} come less often or take less.",
         steps_seen=len(others),
         confidence=Confidence.MEDIUM,
-        evidence=(Bars("steps", "ns", (Bar("median", steps.median_ns), Bar("with another loop", longest))),),
+        evidence=(Bars("steps", "ns", (Bar("median", steps.median_ns), Bar(f"with {brief}", longest))),),
         caveats=("A few recorded steps do not tell how often this happens.",) if run is None else (),
         severity_cap=Severity.MEDIUM,
-        title="Some steps hold another loop",
+        title="Some steps hold another loop" if state is None else "Some steps save a state",
     )
+
+
+def _held(kind: str | None, state: int | None, *, alone: bool) -> str:
+    """What such a step does, or several of them do, as the rest of a sentence."""
+    if state is None:
+        loop = "an evaluation or a rollout" if kind is None else _SAID[kind]
+        return f"{'holds' if alone else 'hold'} another loop, such as {loop}"
+    copy, launch = ("copies", "launches") if alone else ("copy", "launch")
+    return f"{copy} {size(state)} to the host, as before a checkpoint is written, and {launch} hardly more kernels than the others"
 
 
 def _beside(run: RunCourse | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.host.stacks import CodeLine
@@ -28,7 +30,7 @@ from analyzer.facts.transfer.layout_work import LayoutWork, layout_work
 from analyzer.facts.transfer.made_on_host import MadeOnHost, made_on_host
 from analyzer.facts.transfer.round_trip import asked_for_backwards, there_and_back
 from analyzer.facts.transfer.sent_in_passes import sent_in_passes
-from analyzer.facts.transfer.state_out import state_out_bytes
+from analyzer.facts.transfer.state_out import state_beside_bytes, state_out_bytes
 from analyzer.facts.transfer.through_host import ThroughHost, through_host
 from analyzer.spans.intervals import IntervalSet
 
@@ -130,6 +132,11 @@ class TransferFacts(Section):
     def state_out_bytes(self, pauses: IntervalSet) -> int | None:
         """What the steps with these pauses copy to the host, and no others do, as before a checkpoint; None where they do not."""
         return state_out_bytes(self._steps, self.copies.all.of("DtoH"), pauses)
+
+    def state_beside_bytes(self, numbers: Collection[int]) -> int | None:
+        """What steps left out of the figures copy to the host, as before a checkpoint; see `state_out.state_beside_bytes`."""
+        others = self._steps.frame["number"].isin(numbers).to_numpy()
+        return state_beside_bytes(self.trace, self._device.launched, self._steps, others)
 
     def state_steps(self, pauses: IntervalSet) -> IntervalSet:
         """The steps with these pauses, where they copy to the host what no others do, as before a checkpoint; else none."""
