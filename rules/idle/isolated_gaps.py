@@ -46,7 +46,8 @@ At most the gaps in the recorded steps. Over a whole run it depends on how often
 ## When it is wrong
 A few recorded steps cannot tell how often something happens. A pause of the garbage collector looks alike where nothing marks
 it (`advisor collect` does, PY004), and so does a machine that gave the CPU to another process: where `advisor collect` saw that the
-thread had no core for as long, and no stack names the work, the rule cannot tell. Nor where ops stand still as often.
+thread had no core for as long, and no stack names the work, the rule cannot tell. Nor where ops stand still as often. Gaps in the
+first quarter of the steps alone, which nothing names, may be start-up: that is said, and severity is low.
 
 ## Thresholds
 - `min_ratio`: share of the used steps inside isolated gaps from which the rule fires.
@@ -64,7 +65,7 @@ import msgspec
 
 from analyzer.facts import Facts
 from analyzer.facts.host.stacks import CodeLine
-from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Series, cannot_tell, clear
+from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Series, Severity, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share, size
@@ -88,6 +89,18 @@ META = RuleMeta(
     explains=("ID002", "PY005"),
     before=("ID001", "PY001"),
     references=("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html",),
+)
+
+
+# A gap that lies anywhere by chance is as seldom as this in the first steps alone.
+_FIRST_PART = 0.25
+# Where the program had gone through more steps before the recording, nothing is built for the first time.
+_EARLY_STEPS = 3
+_RECORD_LATER = Advice(
+    "python",
+    "schedule=torch.profiler.schedule(wait=10, warmup=2, active=6)",
+    "Records later steps; so does a loop that has run a few times before. What is built once is gone then, and the rest is what a "
+    "run is like.",
 )
 
 
@@ -206,22 +219,33 @@ def _stalled(facts: Facts, seen: _Seen) -> Outcome | None:
     )
 
 
+def _may_be_start(facts: Facts, seen: _Seen) -> bool:
+    """Whether nothing names the gaps, and they lie in the first steps of a program alone, as what is built once does."""
+    if seen.is_named or (facts.steps.marked and int(facts.steps.frame["number"].iloc[0]) >= _EARLY_STEPS):
+        return False
+    held = facts.steps.holding(seen.time).nonzero()[0]
+    return len(held) > 0 and int(held[-1]) + 1 <= _FIRST_PART * facts.steps.count
+
+
 def _finding(facts: Facts, seen: _Seen) -> Finding:
     """The gaps, with what the program does in them as far as that is known."""
     steps = facts.steps.count_with(seen.time)
     what = f" for {seen.kind}" if seen.kind else ""
     where = named(seen.line) if seen.line is not None else of_library(facts, seen.time)
     who = "the GPU idles" if facts.device.main is not None else "no op runs"
+    start = _may_be_start(facts, seen)
     return Finding(
         why=(
             f"In {steps} of {count(facts.steps.count, 'step')} the program stops{what}{where}: {who} for "
             f"{duration(seen.time.total_ns)} in all ({share(facts.steps.ratio(seen.time.total_ns))} of the recorded steps)."
             f"{_likely(seen.state_bytes)}{checkpoints.sentence(facts, seen.time) if seen.taken else ''}"
+            f"{_ONCE if start else ''}"
         ),
         saving=Saving(
             claims=seen.time, basis="the gaps in the recorded steps; over a run it depends on how often they come"
         ),
         fix=(
+            *((_RECORD_LATER,) if start else ()),
             *fixes(facts, seen.kind or ("saving" if seen.saves else "")),
             _any(facts, seen.time, placed=seen.line is not None),
         ),
@@ -233,7 +257,15 @@ def _finding(facts: Facts, seen: _Seen) -> Finding:
         caveats=()
         if seen.kind
         else ("It may also be a garbage collection (PY004), or another process that took the CPU.",),
+        severity_cap=Severity.LOW if start else Severity.HIGH,
+        capped_because="it may be start-up, which a run pays once",
     )
+
+
+_ONCE = (
+    " These are the first steps recorded, and no later one stops: it may be what a program builds once, as TorchScript its modules "
+    "in their first calls, a compiler its kernels, an engine its plans. Then a longer run does not lose it again."
+)
 
 
 def _likely(state_bytes: int | None) -> str:

@@ -185,3 +185,26 @@ def test_one_of_four_pauses_that_is_known_says_nothing_of_the_others() -> None:
     builder = world(slow=(1, 3, 5, 7), steps=10)
     builder.annotation("validate", STEP + 100, 79_000)
     assert judged(RULE, builder).confidence is Confidence.LOW
+
+
+@pytest.mark.parametrize(("slow", "once"), [((1,), True), ((1, 2), True), ((5,), False), ((1, 7), False)])
+def test_what_stops_in_the_first_steps_alone_may_be_built_once(slow: tuple[int, ...], once: bool) -> None:
+    found = judged(RULE, world(slow=slow, steps=12, gap=900_000))
+    assert found.severity is (Severity.LOW if once else Severity.HIGH)
+    assert ("builds once" in found.finding.why) is once
+    assert ("schedule" in found.finding.fix[0].code) is once
+
+
+def test_what_is_named_is_no_start() -> None:
+    builder = world(slow=(1,), steps=9, gap=900_000)
+    builder.python("train.py(40): main", 0, 9 * STEP + 900_000)
+    builder.python("torch/serialization.py(900): save", STEP + 100, 899_000)
+    assert "builds once" not in judged(RULE, builder).finding.why
+
+
+def test_a_program_that_ran_for_a_while_builds_nothing_first() -> None:
+    builder = world(slow=(1,), steps=9, gap=900_000)
+    for event in builder.events:
+        if event["name"].startswith("ProfilerStep#"):
+            event["name"] = f"ProfilerStep#{int(event['name'].partition('#')[2]) + 100}"
+    assert "builds once" not in judged(RULE, builder).finding.why
