@@ -12,12 +12,12 @@ from analyzer.explain import Options, explain_facts
 from analyzer.explained import Explained, Job
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import JobPlace
-from analyzer.job.called import called, distinct_names, failed_as, job_name, placed
+from analyzer.job.called import apart, called, distinct_names, failed_as, job_name, placed
 from analyzer.job.engines import Engine, Outcome
 from analyzer.job.engines.local import HereEngine
 from analyzer.job.from_summary import analysis_of, bound_of
 from analyzer.job.one import summarized
-from analyzer.job.remote import fetched
+from analyzer.job.remote import fetched, name_of
 from analyzer.ranks import document
 from analyzer.ranks.files import load, looks_like_summary
 from analyzer.ranks.merge import merge
@@ -64,23 +64,38 @@ def explain_job(
     found = [
         (one.place, called(summary, names[one.place], places[one.place])) for one in outcomes for summary in one.ranks()
     ]
-    summaries = placed([summary for _, summary in found])
+    summaries = placed(apart([summary for _, summary in found], [names[place] for place, _ in found]))
     found = [(place, summary) for (place, _), summary in zip(found, summaries, strict=True)]
     failed = [failed_as(names[one.place], one.reason) for one in outcomes if one.reason]
     if not one_job(summaries):
         for one in outcomes:
             if one.reason:
                 raise _beside(one.raised(), [names[place] for place in dict.fromkeys(place for place, _ in found)])
-        every = [one for place in places for one in _explained(place, options, progress, None, None)]
+        every = [
+            _told_apart(one, places[place], names[place])
+            for place in range(len(places))
+            for one in _explained(places[place], options, progress, None, None)
+        ]
         return Job(tuple(every), False)
     job = merge(summaries, failed, job_name(places))
-    where = {(one.rank, one.file): (places[place], one) for place, one in found}
+    where = {(one.rank, one.file): (place, one) for place, one in found}
 
     def again(row: RankRow) -> Explained:
-        path, summary = where[row.rank, row.name]
-        return _explained(path, options, progress, JobPlace(job, row.rank), summary)[0]
+        place, summary = where[row.rank, row.name]
+        explained = _explained(places[place], options, progress, JobPlace(job, row.rank), summary)[0]
+        return _told_apart(explained, places[place], names[place])
 
     return Job(_in_order(job, again, 1 if only_first else _EXPLAINED), True)
+
+
+def _told_apart(one: Explained, place: str, name: str) -> Explained:
+    """The answer to one of several files, called by as much of its path as tells it from the others."""
+    alone, trace = name_of(place), one.analysis.trace
+    if name == alone or not trace.name.startswith(alone):
+        return one
+    # Of a file that holds several ranks what comes behind says which.
+    called_so = msgspec.structs.replace(trace, name=name + trace.name[len(alone) :])
+    return msgspec.structs.replace(one, analysis=msgspec.structs.replace(one.analysis, trace=called_so))
 
 
 def _beside(error: AdvisorError, readable: Sequence[str]) -> AdvisorError:

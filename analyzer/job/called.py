@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
@@ -36,6 +37,20 @@ def called(summary: RankSummary, name: str, place: str) -> RankSummary:
     if summary.rank is None and summary.collectives.start_ns and (rank := rank_in(folder)) is not None:
         return msgspec.structs.replace(summary, rank=rank, rank_source="file name")
     return summary
+
+
+def apart(summaries: Sequence[RankSummary], names: Sequence[str]) -> list[RankSummary]:
+    """The summaries, those that state the same trace called by the files that they are in: `trace.json` is that of every rank.
+
+    Args:
+        summaries: Of all files that could be read.
+        names: What the file of each is called.
+    """
+    files = Counter(one.file for one in summaries)
+    return [
+        one if files[one.file] == 1 else msgspec.structs.replace(one, file=name)
+        for one, name in zip(summaries, names, strict=True)
+    ]
 
 
 def placed(summaries: Sequence[RankSummary]) -> list[RankSummary]:

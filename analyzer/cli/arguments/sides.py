@@ -77,6 +77,25 @@ def jobs_in(
     return first, second, job_change(*jobs)
 
 
+def told_apart(sides: Sequence[Side], paths: Sequence[Sequence[Path]]) -> list[Side]:
+    """The sides, runs of the same name called by as much of their paths as tells them from the others."""
+    from msgspec.structs import replace
+
+    from analyzer.job.called import distinct_names
+
+    every = [path for side in paths for path in side]
+    names = dict(zip(every, distinct_names(list(map(str, every))), strict=True))
+    return [
+        side._replace(
+            runs=[
+                replace(run, name=names[path]) if run.name == path.name else run
+                for run, path in zip(side.runs, of, strict=True)
+            ]
+        )
+        for side, of in zip(sides, paths, strict=True)
+    ]
+
+
 def names_of(paths: Sequence[Path]) -> tuple[str, str]:
     """What to call the jobs on both sides: their folders."""
     half = len(paths) // 2

@@ -90,7 +90,8 @@ def command(
     redacted = not no_redact
     first = sides.saved(baseline, redacted=redacted) if baseline is not None else []
     options = replace(settings.options_of(config), cached=not no_cache)
-    one, other = (sides.read(side, options, redacted=redacted) for side in (before, after))
+    read = [sides.read(side, options, redacted=redacted) for side in (before, after)]
+    one, other = sides.told_apart(read, (before, after))
     if first:
         second, job = other.runs, None
     else:

@@ -157,7 +157,11 @@ def job_for(
 
 def _places(paths: Sequence[Path], explained: Sequence[Explained]) -> tuple[Path | None, ...]:
     """Where each can be read again; nowhere where one file holds several ranks."""
-    known = {path.name: path for path in paths if path.is_file()}
+    from analyzer.job.called import distinct_names
+
+    known = {
+        name: path for name, path in zip(distinct_names(list(map(str, paths))), paths, strict=True) if path.is_file()
+    }
     again = len(known) == len(explained)
     return tuple(known.get(one.analysis.trace.name) if again and one.facts is not None else None for one in explained)
 

@@ -147,6 +147,47 @@ def test_ranks_in_folders_of_their_own_are_told_apart_and_named_by_them(tmp_path
     }
 
 
+def in_folders(folder: Path, what: str, job: Job = FAULT) -> list[Path]:
+    """The ranks of a job, each in a folder of its own and all of one name: traces, or their summaries."""
+    paths = []
+    for path in job.run().write(folder):
+        home = folder / path.stem
+        home.mkdir()
+        path.rename(home / "trace.json")
+        if what == "summary":
+            (home / "small.json").write_bytes(encode(summary_of(home / "trace.json", FEW), compress=False))
+            (home / "trace.json").unlink()
+        paths.append(next(home.iterdir()))
+    return paths
+
+
+@pytest.mark.parametrize(("what", "name"), [("trace", "trace.json"), ("summary", "small.json")])
+def test_files_of_one_name_are_told_apart_wherever_one_is_named(tmp_path: Path, what: str, name: str) -> None:
+    paths = in_folders(tmp_path, what)
+    first = explain_job(paths, FEW, only_first=True).first.analysis
+    assert first.trace.name == f"rank_1/{name}"
+    assert first.job is not None
+    assert {row.file for row in first.job.ranks} == {f"rank_{rank}/{name}" for rank in range(4)}
+    assert f"rank_1/{name}" in CliRunner().invoke(advisor, ["explain", str(tmp_path), "--full"]).stdout
+
+
+def test_files_of_names_of_their_own_are_called_by_these_alone(tmp_path: Path) -> None:
+    first = explain_job(FAULT.run().write(tmp_path), FEW, only_first=True).first.analysis
+    assert first.trace.name == "rank_1.json"
+
+
+def test_traces_of_one_name_that_are_no_job_are_told_apart(tmp_path: Path) -> None:
+    paths = [tmp_path / name / "trace.json" for name in ("before", "after")]
+    for path, size in zip(paths, (2, 4), strict=True):
+        path.parent.mkdir()
+        Job(dp=size).run().trace(0).write(path)
+    found = explain_job(paths, FEW)
+    assert not found.one_job
+    assert [one.analysis.trace.name for one in found.explained] == ["before/trace.json", "after/trace.json"]
+    told = CliRunner().invoke(advisor, ["compare", *map(str, paths)]).stdout
+    assert told.startswith("before/trace.json → after/trace.json")
+
+
 def covered(spans: list[tuple[float, float]], inside: list[tuple[float, float]]) -> set[tuple[float, bool]]:
     """Edges of the union of spans, cut to windows that do not overlap."""
     edges = set[tuple[float, bool]]()
