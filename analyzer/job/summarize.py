@@ -14,6 +14,7 @@ from analyzer.explain import Explained
 from analyzer.facts import Facts
 from analyzer.facts.host.among_ranks import CALL
 from analyzer.job.calls import Calls, collective_calls
+from analyzer.job.products import products_of_steps
 from analyzer.job.work import worked
 from analyzer.ranks.names import rank_in
 from analyzer.ranks.summary import CollectiveColumns, FindingPart, OtherLoopPart, RankSource, RankSummary, StepPart
@@ -107,12 +108,14 @@ def _steps(facts: Facts) -> tuple[StepPart, ...]:
             start_ns=int(start),
             dur_ns=int(dur),
             causes={cause: int(ns) for cause, ns in zip(CAUSES, row, strict=True) if ns},
+            product_flops=flops,
         )
-        for number, start, dur, row in zip(
+        for number, start, dur, row, flops in zip(
             used["number"].tolist(),
             used["start_ns"].tolist(),
             used["dur_ns"].tolist(),
             causes[list(CAUSES)].to_numpy().tolist(),
+            products_of_steps(facts),
             strict=True,
         )
     )

@@ -11,8 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts import Facts
+from analyzer.facts.host.ops import OpTree
 from analyzer.hardware.call import Work
-from analyzer.hardware.work import FORMULAS, work_of
+from analyzer.hardware.work import FORMULAS, PRODUCTS, work_of
 from analyzer.job.interrupted import interrupted_ns
 from analyzer.ranks.summary import KernelRow
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array, ObjectArray
@@ -100,7 +101,7 @@ def _kernels(facts: Facts) -> pd.DataFrame:
     dims = ops["input_dims"]
     # An op that is unknown is the last one; -1 is what has no shapes too.
     codes = np.append(codes_of(dims).astype(np.int64), -1)[frame["op"].to_numpy()]
-    work = np.append(_work(ops), np.nan)[frame["op"].to_numpy()]
+    work = np.append(work_of_ops(ops), np.nan)[frame["op"].to_numpy()]
     start, end = frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy()
     shapes = _shapes(codes, distinct_texts(dims), frame["blocks_per_sm"].to_numpy())
     beside = _beside(facts.communication.collectives.running, start, end)
@@ -112,19 +113,39 @@ def _ops(facts: Facts) -> pd.DataFrame:
     # What only calls others has no shapes of its own, or the same ones whatever they work on.
     outer = facts.host.ops.outermost(~matching(ops["name"], _CALLERS.match))
     chosen = outer & facts.steps.host_window.contains(ops["start_ns"].to_numpy())
+    work = _with_inner(facts.host.ops, outer, work_of_ops(ops))[chosen]
     ops = ops[chosen]
     # An op that waits for others is no work.
-    ops = ops[~matching(ops["name"], is_collective_op)]
+    alone = ~matching(ops["name"], is_collective_op)
+    ops, work = ops[alone], work[alone]
     start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
     dims = ops["input_dims"]
     shapes = _shapes(codes_of(dims).astype(np.int64), distinct_texts(dims), np.full(len(ops), np.nan))
     beside = _beside(facts.communication.collectives.running, start, end)
     # Nor is what an op waits for others meanwhile, as FSDP's hooks do inside a node of the backward pass.
     waited = facts.time.waterfall.owned("communication").overlap_with(start, end)
-    return _table(texts(ops["name"]), shapes, end - start - waited, beside, _work(ops)).assign(start_ns=start)
+    return _table(texts(ops["name"]), shapes, end - start - waited, beside, work).assign(start_ns=start)
 
 
-def _work(ops: pd.DataFrame) -> FloatArray:
+def _with_inner(tree: OpTree, outer: BoolArray, work: FloatArray) -> FloatArray:
+    """What each op has to do, of outermost ones without a formula what those inside have: their products, else their passes.
+
+    A linear layer and its backward pass have no formula, and are most of what a model computes.
+    """
+    known = ~np.isnan(work)
+    inner = np.flatnonzero(tree.outermost(known) & ~outer)
+    around = tree.nearest(outer).take(inner)
+    inner, around = inner[around >= 0], around[around >= 0]
+    products = matching(tree.ops["name"].iloc[inner], PRODUCTS.__contains__)
+    found = work.copy()
+    for mask in (~products, products):
+        summed = np.bincount(around[mask], weights=work[inner[mask]], minlength=len(work))
+        lacks = ~known & (summed > 0)
+        found[lacks] = summed[lacks]
+    return found
+
+
+def work_of_ops(ops: pd.DataFrame) -> FloatArray:
     """What each op has to do, told once for each distinct op and inputs; NaN where that is unknown. Shape (ops,)."""
     keys = [ops[name] for name in ("name", "input_dims", "input_types")]
     codes = np.stack([codes_of(one).astype(np.int64) for one in keys])

@@ -213,11 +213,12 @@ class MatchCount(JobPart, frozen=True, kw_only=True):
 class Turns(JobPart, frozen=True, kw_only=True):
     """Steps each of which waits for another rank: `why` says what that does longer, empty where no cause explains most of it.
 
-    `saved_ns_per_step` is what a step would be shorter by with the same work shared evenly.
+    `saved_ns_per_step` is what a step would be shorter by with `ideal`.
     """
 
     why: str
     saved_ns_per_step: int
+    ideal: str = "the same work shared evenly"
 
 
 class Together(JobPart, frozen=True, kw_only=True):

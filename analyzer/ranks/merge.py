@@ -28,7 +28,7 @@ from analyzer.ranks.waiting.bandwidth import Links, links, uneven
 from analyzer.ranks.waiting.contended import contended
 from analyzer.ranks.waiting.contrast import contention, contrast
 from analyzer.ranks.waiting.cores import beyond_lacking, starved
-from analyzer.ranks.waiting.ideals import all_alike, balanced, worth
+from analyzer.ranks.waiting.ideals import SHARED, all_alike, balanced, worth
 from analyzer.ranks.waiting.late import Lateness, lateness
 from analyzer.ranks.waiting.other_loops import other_loops
 from analyzer.ranks.waiting.pace import pace
@@ -37,7 +37,7 @@ from analyzer.ranks.waiting.replay import Replay
 from analyzer.ranks.waiting.slow_links import link_name, slow_links
 from analyzer.ranks.waiting.slow_stage import slow_stage
 from analyzer.ranks.waiting.stages import Pipeline, messages_a_step, pipeline, programs
-from analyzer.ranks.waiting.turns import by_turns, why_by_turns
+from analyzer.ranks.waiting.turns import by_turns, of_work, why_by_turns
 from analyzer.units import count, duration
 
 
@@ -121,10 +121,11 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
         if any(one.cause != "stage" for one in paced.late):
             # Its layers are as many as those of the others: there is nothing to balance.
             evened = ()
-        played = (*late.what_if, *paced.what_if, *alike, *linked.what_if, *evened)
-        late = msgspec.structs.replace(late, late=(*late.late, *paced.late, *linked.late))
         if turned_ns:
             turns = why_by_turns(rows, peers)
+            alike = tuple(one for one in alike if one.ideal == SHARED or not of_work(turns))
+        played = (*late.what_if, *paced.what_if, *alike, *linked.what_if, *evened)
+        late = msgspec.structs.replace(late, late=(*late.late, *paced.late, *linked.late))
         without_peers_ns = _without_peers_ns(rows, found, peers, pipe)
         what_if = worth(played, at_most=at_most)
     return Measured(
@@ -197,8 +198,12 @@ def _document(roll: Roll, measured: Measured, name: str) -> Job:
 
 
 def _turns(measured: Measured) -> Turns | None:
-    alike = (one.saved_ns_per_step for one in measured.what_if if one.scope == "all ranks")
-    return None if measured.turns is None else Turns(why=measured.turns, saved_ns_per_step=max(alike, default=0))
+    alike = next((one for one in measured.what_if if one.scope == "all ranks"), None)
+    if measured.turns is None:
+        return None
+    if alike is None:
+        return Turns(why=measured.turns, saved_ns_per_step=0)
+    return Turns(why=measured.turns, saved_ns_per_step=alike.saved_ns_per_step, ideal=alike.ideal)
 
 
 def _grounds(measured: Measured) -> Grounds:

@@ -23,12 +23,16 @@ RankSource = Literal["distributedInfo", "file name", "asked"]
 
 
 class StepPart(Part, frozen=True, kw_only=True, gc=False):
-    """A used step: its extent and what each cause owns of it."""
+    """A used step: its extent, what each cause owns of it, and what its products have to compute.
+
+    `product_flops` are floating-point operations by the shapes of ops; None where no shapes were recorded.
+    """
 
     number: Moment
     start_ns: Moment
     dur_ns: Whole
     causes: dict[str, Whole]
+    product_flops: Amount | None = None
 
 
 class OtherLoopPart(Part, frozen=True, kw_only=True, gc=False):

@@ -78,12 +78,12 @@ def by_turns(facts: Facts, place: JobPlace, turns: Turns, ratio: float) -> Findi
     why = f", mostly for {turns.why}" if turns.why else ""
     return Finding(
         title="Each step waits for another rank",
-        why=f"Each step waits for another rank{why}: with the same work shared evenly it takes {duration(turns.saved_ns_per_step)} "
+        why=f"Each step waits for another rank{why}: with {turns.ideal} it takes {duration(turns.saved_ns_per_step)} "
         f"less ({share(ratio)}).",
         saving=Saving(
             in_collectives(facts.steps, facts.time, waits_ns),
             0,
-            "what this rank waits for others, up to what the job's step is shorter by with the same work shared evenly",
+            f"what this rank waits for others, up to what the job's step is shorter by with {turns.ideal}",
         ),
         fix=(_TURNS.get(turns.why, _SAME_IN_EACH_STEP),),
         verify="Record all ranks again: in each step the times inside collectives should be alike, and CO003 clear.",

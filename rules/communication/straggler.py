@@ -176,7 +176,6 @@ def _told(why: str | None) -> str:
 _SHOWN = 16
 _CLASSES = {
     "device": "Its kernels are the same, on the same shapes, and take longer.",
-    "imbalance": "It has more work: larger shapes, or more kernels.",
     "host": "Its host is what is late.",
     "link": "It moves its data more slowly.",
     "stage": "It is in the stage that works longest.",
@@ -186,6 +185,8 @@ _CLASSES = {
 def _class(late: LateRank) -> str:
     if late.runs_more:
         return f"{late.cause_detail[:1].upper()}{late.cause_detail[1:]}."
+    if late.cause == "imbalance":
+        return f"It has {late.cause_detail}."
     return _CLASSES.get(late.cause, f"Why is not clear: {late.cause_detail}.")
 
 

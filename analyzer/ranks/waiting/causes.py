@@ -9,6 +9,7 @@ import numpy as np
 
 from analyzer.ranks.document import CauseClass
 from analyzer.ranks.summary import RankSummary
+from analyzer.ranks.waiting.amounts import amount_words
 from analyzer.ranks.waiting.kernels import MoreCalls, more_calls, slower_and_more
 from analyzer.units import share
 
@@ -85,7 +86,7 @@ def why_late(late: RankSummary, peers: Sequence[RankSummary], excess_ns: float) 
     device = (f"{_device_words(late)}{_another_kind(late, others)}", slower)
     found: dict[CauseClass, tuple[str, float]] = {
         "device": device,
-        "imbalance": (_more_words(calls) if runs_more else _LARGER, more),
+        "imbalance": (_more_words(calls) if runs_more else f"{_LARGER}{amount_words(late, others)}", more),
         "host": (
             f"mostly {_WORDS.get(cause, cause)}" if ns < EXPLAINED_RATIO * total else _WORDS.get(cause, cause),
             total,

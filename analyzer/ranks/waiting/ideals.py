@@ -9,7 +9,7 @@ import numpy as np
 
 from analyzer.ranks.alignment.table import Table
 from analyzer.ranks.document import WhatIf
-from analyzer.ranks.waiting.late import what_if_saved
+from analyzer.ranks.waiting.late import ALL_AS_PEERS, what_if_saved
 from analyzer.ranks.waiting.peers import Peers
 from analyzer.ranks.waiting.replay import Replay
 from analyzer.ranks.waiting.stages import SLOW_STAGE_RATIO, Pipeline
@@ -18,11 +18,13 @@ from analyzer.spans.arrays import FloatArray
 
 # Of a step of 300 ms nobody asks how 1 ms goes.
 _WORTH_RATIO = 0.005
+SHARED = "the same work shared evenly"
 
 
 def worth(played: Sequence[WhatIf], *, at_most: bool) -> tuple[WhatIf, ...]:
-    """What saves half a percent of the step and more, the most first."""
-    asked = (one for one in played if one.saved_ns_per_step > _WORTH_RATIO * (one.step_ns + one.saved_ns_per_step))
+    """What saves half a percent of the step and more, the most first; of what is called alike the first one."""
+    apart = {one.ideal: one for one in reversed(played)}.values()
+    asked = (one for one in apart if one.saved_ns_per_step > _WORTH_RATIO * (one.step_ns + one.saved_ns_per_step))
     kept = (msgspec.structs.replace(one, at_most=at_most) for one in asked)
     return tuple(sorted(kept, key=lambda one: -one.saved_ns_per_step))
 
@@ -31,10 +33,10 @@ def all_alike(replay: Replay, peers: Peers) -> tuple[WhatIf, ...]:
     """Every rank doing what its peers do, and, where they take turns, all doing the same share."""
     if not len(peers.ideal_ns):
         return ()
-    alike = _played(replay, "every rank as its peers", "all ranks", peers.ideal_ns, peers.ideal_tail_ns)
+    alike = _played(replay, ALL_AS_PEERS, "all ranks", peers.ideal_ns, peers.ideal_tail_ns)
     if not by_turns(peers):
         return (alike,)
-    shared = _played(replay, "the same work shared evenly", "all ranks", peers.shared_ns)
+    shared = _played(replay, SHARED, "all ranks", peers.shared_ns)
     return (alike, shared)
 
 

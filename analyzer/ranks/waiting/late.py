@@ -11,13 +11,14 @@ import numpy as np
 from analyzer.ranks.alignment.matching import Matched
 from analyzer.ranks.alignment.table import Table
 from analyzer.ranks.document import ConfidenceLevel, LateRank, Together, WhatIf
+from analyzer.ranks.waiting.amounts import between, more_ns
 from analyzer.ranks.waiting.arrivals import Arrivals
 from analyzer.ranks.waiting.causes import EXPLAINED_RATIO, Why, why_late
 from analyzer.ranks.waiting.peers import Peers
 from analyzer.ranks.waiting.regular import chance, late_regularly
 from analyzer.ranks.waiting.replay import Replay
 from analyzer.ranks.waiting.together import often_late, together
-from analyzer.ranks.waiting.turns import by_turns
+from analyzer.ranks.waiting.turns import by_turns, step_beside_peers
 from analyzer.spans.arrays import FloatArray
 from analyzer.units import count, duration
 
@@ -36,6 +37,7 @@ _PLAYED = 8
 # Several ranks are named together where that saves so much more than the latest alone.
 _MORE_RATIO = 1.25
 _SLOWEST_RATIO = 0.03
+ALL_AS_PEERS = "all ranks as their peers"
 
 
 class Lateness(msgspec.Struct, frozen=True):
@@ -80,8 +82,13 @@ def lateness(
     what_if = [what_if_saved(f"rank {one.rank} as its peers", "rank", step_ns, one.waited_ns_per_step) for one in kept]
     several = [] if by_turns(peers) else _together(table, peers, replay, worth, kept)
     what_if += several
+    others = len(worth) < len(ranks)
     often = all(often_late(peers, place, floor, CONSISTENT_RATIO) for place in worth)
-    equally = together(table, peers, worth, several[0].saved_ns_per_step) if several and often and not kept else None
+    equally = (
+        together(table, peers, worth, several[0].saved_ns_per_step)
+        if several and often and not kept and others
+        else None
+    )
     slowest = ranked[: max(math.ceil(_SLOWEST_RATIO * len(ranked)), 1)].tolist()
     if kept and len(slowest) > 1:
         saved = step_ns - _without(table, peers, slowest, replay)
@@ -102,8 +109,24 @@ def _seldom(table: Table, peers: Peers, costs: dict[int, float], floor_ns: float
     why = "most of that in few of them, which may be chance" if often else "so few may be chance"
     return (
         f"Rank {table.ranks[place]} is late in {times} of {count(len(mine), 'step')}, which costs {duration(costs[place])} of each "
-        f"{duration(step_ns)} step on average: {why}, more recorded steps tell."
+        f"{duration(step_ns)} step on average: {why}, more recorded steps tell.{_more_in_these(table, peers, place, floor_ns)}"
     )
+
+
+def _more_in_these(table: Table, peers: Peers, place: int, floor_ns: float) -> str:
+    """That the steps in which a rank is late are those in which it has more to compute, as a sentence; else empty."""
+    whole = more = 0.0
+    amounts = []
+    for column in np.flatnonzero(np.nan_to_num(peers.excess_ns[place], nan=0.0) >= floor_ns).tolist():
+        mine, others = step_beside_peers(table, peers, place, peers.steps[column])
+        if mine is None or not others:
+            continue
+        ns, times = more_ns(mine, others)
+        whole, more = whole + float(peers.excess_ns[place][column]), more + ns
+        amounts += [times] if ns else []
+    if more < EXPLAINED_RATIO * whole or not amounts:
+        return ""
+    return f" Its work is uneven: in these it has {between(amounts)} times as much to compute as the others."
 
 
 def _together(
@@ -121,7 +144,8 @@ def _together(
     if saved < max(LATE_RATIO * step_ns, _MORE_RATIO * alone):
         return []
     names = ", ".join(str(table.ranks[place]) for place in sorted(worth))
-    return [what_if_saved(f"ranks {names} as their peers", "several ranks", step_ns, saved)]
+    ideal = ALL_AS_PEERS if len(worth) == len(table.ranks) else f"ranks {names} as their peers"
+    return [what_if_saved(ideal, "several ranks", step_ns, saved)]
 
 
 def what_if_saved(ideal: str, scope: str, step_ns: float, saved_ns: float) -> WhatIf:

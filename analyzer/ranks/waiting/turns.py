@@ -8,6 +8,8 @@ from collections import Counter
 import numpy as np
 
 from analyzer.ranks.alignment.table import Table
+from analyzer.ranks.summary import StepPart
+from analyzer.ranks.waiting.amounts import between, more_ns
 from analyzer.ranks.waiting.causes import EXPLAINED_RATIO, cause_words
 from analyzer.ranks.waiting.peers import Peers
 
@@ -15,6 +17,7 @@ from analyzer.ranks.waiting.peers import Peers
 _OWN_RATIO = 0.5
 # As many standard errors as `late.py` asks of what a rank does in each step.
 _SURE = 2.0
+_MORE_WORK = "more work"
 
 
 def by_turns(peers: Peers) -> bool:
@@ -40,19 +43,22 @@ def by_turns(peers: Peers) -> bool:
 def why_by_turns(table: Table, peers: Peers) -> str:
     """What the latest rank of each step does longer than its peers, in words; empty where no cause explains most of it."""
     beyond: Counter[str] = Counter()
-    whole = 0.0
+    whole = more = 0.0
+    amounts: list[float] = []
     for place, number in enumerate(peers.steps):
         excess = np.nan_to_num(peers.excess_ns[:, place], nan=0.0)
         late = int(excess.argmax())
-        causes = [_causes(table, member, number) for member in range(len(excess))]
-        others = [
-            one for member, one in enumerate(causes) if member != late and peers.label[member] == peers.label[late]
-        ]
-        if not others or excess[late] <= 0:
+        mine, others = step_beside_peers(table, peers, late, number)
+        if mine is None or not others or excess[late] <= 0:
             continue
         whole += float(excess[late])
-        for cause, ns in causes[late].items():
-            beyond[cause] += int(ns - float(np.median([one.get(cause, 0) for one in others])))
+        ns, times = more_ns(mine, others)
+        more += ns
+        amounts += [times] if ns else []
+        for cause, ns in mine.causes.items():
+            beyond[cause] += int(ns - float(np.median([one.causes.get(cause, 0) for one in others])))
+    if more >= EXPLAINED_RATIO * whole > 0:
+        return f"{_MORE_WORK} ({between(amounts)} times as much to compute as the others have in it)"
     return next(
         (
             cause_words(cause)
@@ -63,6 +69,25 @@ def why_by_turns(table: Table, peers: Peers) -> str:
     )
 
 
-def _causes(table: Table, member: int, number: int) -> dict[str, int]:
-    """By cause, what a rank spends in a step; nothing where it has none of that number."""
-    return next((step.causes for step in table.summaries[member].steps if step.number == number), {})
+def of_work(why: str) -> bool:
+    """Whether more work makes ranks late by turns: somebody has to do it, so that less than sharing it evenly cannot be had."""
+    return why.startswith(_MORE_WORK)
+
+
+def step_beside_peers(table: Table, peers: Peers, late: int, number: int) -> tuple[StepPart | None, list[StepPart]]:
+    """A rank's step of a number, and those of its peers; None where it has none.
+
+    Args:
+        table: The ranks.
+        peers: Each rank beside its peers.
+        late: Place of the rank.
+        number: Of the step.
+    """
+    found: dict[int, StepPart] = {
+        member: step
+        for member, one in enumerate(table.summaries)
+        if peers.label[member] == peers.label[late]
+        for step in one.steps
+        if step.number == number
+    }
+    return found.pop(late, None), list(found.values())
