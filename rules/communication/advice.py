@@ -8,7 +8,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice
 from rules.communication import gradients, libraries, micro_batches, rings, serving, sharded
 from rules.communication.buffers import of_buffers, other_exposed
-from rules.communication.kinds import MANY_CALLS, WORTH_ADVICE, in_turn, of_kind, of_own_calls
+from rules.communication.kinds import MANY_CALLS, WORTH_ADVICE, in_turn, of_kind, of_own_calls, reduced_once
 from rules.purpose import by_purpose
 
 _FEWER_GAPS = (
@@ -53,9 +53,37 @@ _IN_PARTS = Advice(
 )
 
 
+_BUCKETS = Advice(
+    "diff",
+    " model = DistributedDataParallel(\n     model,\n+    bucket_cap_mb=50,\n+    gradient_as_bucket_view=True,\n )",
+    "Try 10, 25, 50 and 100: small buckets start earlier, large ones transfer better. Where nothing is given, the first has 1 MiB "
+    "and the others 25.",
+)
+
+
 def move_less(facts: Facts) -> tuple[Advice, ...]:
     """Fewer bytes, or the same bytes less often."""
     return by_purpose(facts, serving.move_less(facts), _move_less_in_training(facts))
+
+
+def certain(facts: Facts) -> frozenset[Advice]:
+    """Changes that pay whether ranks wait or move data: what one rank's trace shows by itself."""
+    return frozenset(by_purpose(facts, (), _certain_in_training(facts)))
+
+
+def _certain_in_training(facts: Facts) -> tuple[Advice, ...]:
+    if rings.shares_sequences(facts):
+        return (*rings.move_less(facts), *rings.hide_more(facts))
+    found = facts.communication.collectives
+    if _exchanges(facts) or facts.communication.passing.stages:
+        return ()
+    if found.activations:
+        return (*_move_less_in_training(facts), *_hide_more_in_training(facts))
+    once = reduced_once(facts) if found.sharded else ()
+    return (
+        *once,
+        *((*of_buffers(facts), *gradients.whole(facts), *gradients.shown(facts)) if found.data_parallel else ()),
+    )
 
 
 def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
@@ -117,14 +145,7 @@ def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
     if facts.communication.collectives.data_parallel and not other_exposed(facts):
         return of_buffers(facts)
     if facts.communication.collectives.data_parallel:
-        return (
-            Advice(
-                "diff",
-                " model = DistributedDataParallel(\n     model,\n+    bucket_cap_mb=50,\n+    gradient_as_bucket_view=True,\n )",
-                "Try 10, 25, 50 and 100: small buckets start earlier, large ones transfer better. Where nothing "
-                "is given, the first has 1 MiB and the others 25.",
-            ),
-        )
+        return () if gradients.whole(facts) else (_BUCKETS,)
     return _hide_unknown(facts)
 
 

@@ -40,7 +40,8 @@ for index, batch in enumerate(loader):
 
 ## Fix
 1. Look at all ranks first: if one arrives late, the others wait for it, and no setting of the collectives helps. Stages of a
-   pipeline wait however even they are: there it comes last.
+   pipeline wait however even they are: there it comes last. What one rank's trace shows to be sent needlessly, or between layers,
+   comes before it: that pays whether or not a rank is late.
 2. Move less: what the trace shows to be sent needlessly (gradients reduced in each of several passes before an update, buckets
    that are small, metrics in each step); 16-bit gradients (`bf16_compress_hook`, which rounds their sums: compare the loss),
    gradient accumulation under `no_sync()`, a larger batch per rank.
@@ -76,7 +77,7 @@ from analyzer.finding import Bar, Bars, Column, Confidence, Finding, Outcome, Sa
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
-from rules.communication.advice import hide_more, move_less
+from rules.communication.advice import certain, hide_more, move_less
 from rules.communication.ranks_read import (
     every_rank_is_here,
     every_rank_is_read,
@@ -138,7 +139,7 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
             claims=moves - claimed,
             basis=_ALL if moves.total_ns == found.exposed.total_ns else _BUT_WAITING,
         ),
-        fix=with_all_ranks(facts, tuple(dict.fromkeys((*move_less(facts), *hide_more(facts))))),
+        fix=with_all_ranks(facts, tuple(dict.fromkeys((*move_less(facts), *hide_more(facts)))), certain(facts)),
         verify="Record every rank again with the same schedule: the share of CO001 should fall on all of them.",
         steps_seen=facts.steps.count_with(left),
         # What makes it late comes first.

@@ -10,6 +10,9 @@ from analyzer.units import share, size
 from rules.changes import memory_limits_the_batch
 from rules.communication.kinds import BUCKET_BYTES, MANY_CALLS, SMALL_BYTES
 
+# A bucket takes no more than 25 MiB and one parameter: a sum so many times as large is of one, or of buckets that were made larger.
+_WHOLE = 2
+_MOST_RATIO = 0.5
 _NARROWER = Advice(
     "python",
     "from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook\n"
@@ -24,17 +27,42 @@ _NARROWER_ON_A_HOST = replace(
 )
 
 
+def shown(facts: Facts) -> tuple[Advice, ...]:
+    """What one rank's trace shows to be sent needlessly: mending that pays, whether or not ranks wait for one another."""
+    return (*_reduced_once(facts), *_larger_buckets(facts), *_no_search(facts))
+
+
 def less(facts: Facts) -> tuple[Advice, ...]:
     """Fewer bytes of gradients, or the same less often."""
-    shown = (*_reduced_once(facts), *_larger_buckets(facts), *_no_search(facts))
-    rarer = shown or (_accumulated(facts),)
+    found = shown(facts)
+    rarer = (*whole(facts), *(found or (_accumulated(facts),)))
     if facts.communication.collectives.narrow:
         return rarer
     if facts.device.main is None:
         return (*rarer, _NARROWER_ON_A_HOST)
     # Where memory limits the batch, accumulating is the one way to communicate less often.
-    first = bool(shown) or memory_limits_the_batch(facts) is not None
+    first = bool(found) or bool(whole(facts)) or memory_limits_the_batch(facts) is not None
     return (*rarer, _NARROWER) if first else (_NARROWER, *rarer)
+
+
+def whole(facts: Facts) -> tuple[Advice, ...]:
+    """What to do about one sum of most gradients, many times as large as a bucket: it starts behind the last of them."""
+    passes, buckets = facts.communication.reduced_passes, facts.communication.collectives.bucket_sizes
+    each = max(facts.steps.count * passes, 1)
+    if not passes or buckets.largest_bytes < _WHOLE * BUCKET_BYTES:
+        return ()
+    if buckets.largest_bytes * each < _MOST_RATIO * buckets.bytes:
+        return ()
+    return (
+        Advice(
+            "text",
+            "Look for the largest parameter, as a table of embeddings or an output layer: shard it, make it smaller, or let its "
+            "gradient be sparse. Where there is none, leave `bucket_cap_mb` at its default of 25.",
+            f"One sum of {size(buckets.largest_bytes)} carries most gradients, and starts when the last of them is there: little "
+            "computes beside it, however fast the other ranks are. DDP divides no parameter, so that another size of buckets helps "
+            "only where the sum is of many.",
+        ),
+    )
 
 
 def _accumulated(facts: Facts) -> Advice:

@@ -141,15 +141,18 @@ def _between(least_ns: int, most_ns: int) -> str:
     return f"{low} to {high}" if least_ns >= _LEAST_BOUND * most_ns else f"Up to {high}"
 
 
-def with_all_ranks(facts: Facts, changes: tuple[Advice, ...]) -> tuple[Advice, ...]:
+def with_all_ranks(
+    facts: Facts, changes: tuple[Advice, ...], certain: frozenset[Advice] = frozenset()
+) -> tuple[Advice, ...]:
     """Changes with what to do about other ranks: waiting or transferring? Only all ranks together can tell.
 
     Where they are all here, it is what to do first if it is waiting. Stages of a pipeline wait however even they are: there the
-    changes come first.
+    changes come first. So do those that pay whether or not a rank is late.
 
     Args:
         facts: The measurements.
         changes: What shortens or hides what is sent.
+        certain: Those of them that one rank's trace shows to pay.
     """
     first = (_LATE_FIRST,) if is_late(facts) else ()
     if every_rank_is_read(facts):
@@ -168,4 +171,5 @@ def with_all_ranks(facts: Facts, changes: tuple[Advice, ...]) -> tuple[Advice, .
         f"Record {ranks} over the same steps and compare how long each spends in the same collective.",
         "The rank with the shortest time arrived last: it is the one to speed up, and the others then stop waiting.",
     )
-    return (*first, compare, *changes)
+    sure = tuple(one for one in changes if one in certain)
+    return (*first, *sure, compare, *(one for one in changes if one not in certain))

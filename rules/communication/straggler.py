@@ -240,6 +240,11 @@ _WITH_SHAPES = Advice(
     "profile(..., record_shapes=True)   # or advisor collect, which does",
     "Shapes tell more work from slower cores. With unequal work: group samples by length, and give every rank equally many.",
 )
+_EITHER = Advice(
+    "text",
+    "Give that rank cores of its own (the launcher's binding, `taskset`), and every rank equal work; then record all again.",
+    "Neither slower cores nor more work alone explain it by the shapes that were recorded.",
+)
 _SAME_BETWEEN_PASSES = Advice(
     "text",
     "Look at what this rank alone does between passes: the schedule, inputs made for all ranks, tokens and answers handled.",
@@ -267,7 +272,8 @@ def _fix(facts: Facts, late: LateRank, cause: str | None, file: str) -> tuple[Ad
     elif late.every is not None and late.cause == "host":
         work = SAVED_BESIDE
     elif cause == "compute" and facts.device.main is None:
-        work = _ITS_OWN_CORES if late.cause == "device" else _WITH_SHAPES
+        unclear = _EITHER if facts.recording.has_shapes else _WITH_SHAPES
+        work = _ITS_OWN_CORES if late.cause == "device" else unclear
     elif cause == "compute":
         work = Advice(
             "shell",

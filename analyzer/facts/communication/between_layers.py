@@ -2,7 +2,7 @@
 
 Tensor parallelism adds up the parts of a layer's result before the next layer begins. What helps gradients (buckets, accumulating,
 16 bits) does nothing for them. Told by their place: a layer's op before and one after them, and between these neither a node of the
-backward pass nor an optimizer, a batch or a new step.
+backward pass nor an optimizer, a batch or a new step. Beside such, what nodes of DTensor send in the backward pass.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import numpy as np
 
 from analyzer.facts.loops.find import LAYER
 from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import is_any, matching
+from traces.patterns import Pattern
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 FEW_BYTES = 64
 _REDUCING = ("all_reduce", "allreduce", "reduce_scatter")
 _GATHERING = ("all_gather", "allgather")
+# Nodes of DTensor that send gradients of activations, where these are split or summed between layers.
+_DTENSORS_NODES = Pattern(r"(?:_FromTorchTensor|Redistribute)Backward")
 _BOUNDARIES = ("optimizer_step", "zero_grad", "loader")
 
 
@@ -70,7 +74,13 @@ def between_layers(trace: Trace, calls: pd.DataFrame, *, gathers: bool) -> BoolA
     same = (_stretch(boundaries, before_it) == stretch) & (_stretch(boundaries, behind_it) == stretch)
     found: BoolArray = reducing & inside & same
     gathered = np.array([not any(part in kind for part in _REDUCING) for kind in kinds])
-    return found if (found & ~gathered).any() else found & ~gathered
+    sums: BoolArray = found & ~gathered
+    if not sums.any():
+        return sums
+    # Where layers are split, the backward pass sends as much as the forward pass does.
+    nodes = IntervalSet.of_rows(ops, matching(ops["name"], _DTENSORS_NODES.match))
+    again: BoolArray = reducing & nodes.contains(at)
+    return found | again
 
 
 def _stretch(boundaries: Int64Array, at: Int64Array) -> Int64Array:

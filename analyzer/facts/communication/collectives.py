@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from analyzer.facts.communication.between_layers import FEW_BYTES, between_layers
+from analyzer.facts.communication.call_kinds import kinds_of_calls
 from analyzer.facts.communication.kernel_kinds import kind_of_kernel
 from analyzer.facts.communication.of_groups import OfGroup, between_layers_by_groups, mostly_of_sequences, of_groups
 from analyzer.facts.communication.reducing_library import reducing_library
@@ -22,7 +20,7 @@ from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import chosen, columns_at
 from analyzer.spans.intervals import IntervalSet
-from analyzer.spans.labels import codes_of, distinct_texts, matching
+from analyzer.spans.labels import distinct_texts, matching
 from traces.fixed_frame import FixedFrame
 from traces.patterns import Pattern
 from traces.trace import Trace
@@ -44,8 +42,6 @@ _ACTIVATIONS_RATIO = 0.2
 _ASKED = ("name", "thread", "start_ns", "end_ns", "input_dims", "input_types", "message_type", "message_elements")
 # What `kind_of_kernel` calls a collective whose name does not say what it does.
 _UNTOLD = "collective"
-# The library in front of a collective's name: `nccl:all_reduce`, `c10d::allreduce_`.
-_LIBRARY = Pattern(r"^\w+(?::+|$)_*")
 # Of fewer calls' sizes the median says little.
 _KNOWN_RATIO = 0.5
 # Of each shard that is scattered a sum over replicas, but for some that are summed later together.
@@ -55,10 +51,15 @@ _PAIR = Pattern(r"(?:i?send|i?recv|send_recv)\b")
 
 
 class Sizes(msgspec.Struct, frozen=True):
-    """How many calls there are, and the median of their bytes; None where too few sizes are stated to tell it."""
+    """How many calls there are, and the median of their bytes; None where too few sizes are stated to tell it.
+
+    `largest_bytes` is the largest, and `bytes` all that are known.
+    """
 
     calls: int
     median_bytes: float | None
+    largest_bytes: float
+    bytes: float
 
 
 class Collectives(msgspec.Struct, frozen=True):
@@ -146,7 +147,8 @@ class Collectives(msgspec.Struct, frozen=True):
         sizes = self.calls["size_bytes"].to_numpy()[reduces]
         sizes = sizes[~(sizes <= FEW_BYTES)]
         known = sizes[~np.isnan(sizes)]
-        return Sizes(len(sizes), float(np.median(known)) if self.sizes_known and len(known) else None)
+        median = float(np.median(known)) if self.sizes_known and len(known) else None
+        return Sizes(len(sizes), median, float(known.max(initial=0.0)), float(known.sum()))
 
     @property
     def messages(self) -> bool:
@@ -194,7 +196,7 @@ def collectives(
     sends = sent(rows, ranges)
     calls = FixedFrame(
         {
-            "kind": _kinds(rows["name"]),
+            "kind": kinds_of_calls(trace, rows),
             "start_ns": rows["start_ns"].to_numpy(),
             "end_ns": rows["end_ns"].to_numpy(),
             "size_bytes": sends.size_bytes,
@@ -276,13 +278,6 @@ def _unranged(device: DeviceFacts, steps: Steps, kernels: KernelFacts, calls: In
     return {
         kind: IntervalSet.of_rows(frame, mine[kinds == kind]) & steps.window for kind in sorted(set(kinds.tolist()))
     }
-
-
-def _kinds(names: pd.Series[Any]) -> npt.NDArray[np.object_]:
-    """What each range does (`all_reduce`), without its library; asked once per distinct name. Shape (ranges,)."""
-    distinct = np.array([*(_LIBRARY.sub("", text) for text in distinct_texts(names)), ""], dtype=object)
-    found: npt.NDArray[np.object_] = distinct[codes_of(names)]
-    return found
 
 
 def _kind_of_words(kind: str) -> str:

@@ -17,6 +17,7 @@ from analyzer.facts.recording.untrained import Untrained, untrained
 from analyzer.facts.recording.usual_work import UsualWork, usual_work
 from analyzer.facts.recording.versions import Version, Versions, cuda_runtime, versions
 from analyzer.facts.section import Section
+from traces.trace import Capability
 
 
 class RecordingFacts(Section):
@@ -53,6 +54,11 @@ class RecordingFacts(Section):
     def transformer_engine(self) -> bool:
         """Whether layers of NVIDIA's Transformer Engine compute."""
         return transformer_engine(self.trace)
+
+    @fact
+    def has_shapes(self) -> bool:
+        """Whether shapes of ops were recorded."""
+        return Capability.SHAPES in self.trace.capabilities
 
     @fact
     def versions(self) -> Versions:

@@ -18,6 +18,8 @@ from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
 # A stage this much slower than the middle of the others sets the pace: less is how layers happen to divide.
 SLOW_STAGE_RATIO = 1.1
 _PIPELINE_WORDS = ("pipeline", "pipe", "pp")
+# Of activations even one token has a thousand values.
+_FEW_BYTES = 64
 
 
 class Pipeline(msgspec.Struct, frozen=True):
@@ -98,8 +100,11 @@ def _joined(table: Table) -> Int64Array:
 
 
 def _messages(table: Table) -> BoolArray:
+    """Which rows are messages that may be of a pipeline: a number or two, as of a monitored barrier, are no activations."""
     rows = table.rows
-    return rows.paired & (table.pairwise[rows.kind] if len(rows) else rows.paired)
+    known = rows.paired & (table.pairwise[rows.kind] if len(rows) else rows.paired)
+    few: BoolArray = np.fmax(rows.sent_bytes, rows.received_bytes) <= _FEW_BYTES
+    return known & ~few
 
 
 def pipeline(table: Table) -> Pipeline | None:

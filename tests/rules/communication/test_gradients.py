@@ -86,6 +86,49 @@ def test_few_buckets_or_large_ones_are_not_made_larger(world: dict[str, Any]) ->
     assert BUCKETS not in "\n".join(told(**world))
 
 
+@pytest.mark.parametrize(
+    ("world", "asked_at"),
+    [
+        ({}, 0),
+        ({"passes": 4}, 1),
+        ({"buckets": 30}, 1),
+        ({"search": True}, 1),
+        ({"buckets": 1, "elements": 20 << 20}, 1),
+    ],
+    ids=["plain", "accumulated", "small buckets", "search", "one sum"],
+)
+def test_what_one_rank_shows_to_be_needless_comes_before_all_ranks(world: dict[str, Any], asked_at: int) -> None:
+    fixes = judged(RULE, ddp(**world)).finding.fix
+    assert ["over the same steps" in fix.code for fix in fixes].index(True) == asked_at
+
+
+@pytest.mark.parametrize(
+    ("buckets", "elements", "one"), [(1, 20 << 20, True), (3, 20 << 20, False), (1, 6 << 20, False)]
+)
+def test_one_sum_of_most_gradients_is_told_and_other_buckets_are_not(buckets: int, elements: int, one: bool) -> None:
+    said = told(buckets=buckets, elements=elements)
+    assert ("One sum of 80 MiB carries most gradients" in said[0]) is one
+    assert ("gradient_as_bucket_view" in "\n".join(said)) is not one
+
+
+@pytest.mark.parametrize("barrier", [True, False])
+def test_messages_of_a_monitored_barrier_are_of_no_pipeline(barrier: bool) -> None:
+    builder = TraceBuilder(None)
+    for step in range(4):
+        at = step * 10_000.0
+        builder.step(step, at, 10_000)
+        builder.op("aten::linear", at, 2_000)
+        builder.op("autograd::engine::evaluate_function: AddmmBackward0", at + 2_000, 2_000)
+        if barrier:
+            builder.event("c10d::monitored_barrier_", "cpu_op", at + 5_000, 4_000)
+        for name, begin, dur in (("send", 5_010, 20), ("recv", 5_040, 3_950)):
+            args = {"Input Dims": [[1]], "Input type": ["long"]}
+            builder.event(f"gloo:{name}", "user_annotation", at + begin, dur, args=args)
+    found = Facts(builder.trace()).communication
+    assert found.passing.stages is not barrier
+    assert (set(found.collectives.calls["kind"]) == {"barrier"}) is barrier
+
+
 def test_sums_of_a_number_are_no_buckets() -> None:
     assert BUCKETS not in "\n".join(told(elements=1, buckets=2, each=500, behind={"all_reduce": 30}))
 

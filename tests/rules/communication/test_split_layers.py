@@ -88,11 +88,43 @@ def test_sharded_parameters_are_gathered_between_layers_and_are_no_activations()
     assert not Facts(world(name="nccl:_all_gather_base").trace()).communication.collectives.activations
 
 
-@pytest.mark.parametrize(("name", "asked_at"), [("nccl:recv 1<-0", -1), ("nccl:all_reduce", 0)])
-def test_stages_wait_however_even_they_are_and_are_not_asked_for_their_ranks_first(name: str, asked_at: int) -> None:
-    fixes = judged(EXPOSED, world(name=name)).finding.fix
+@pytest.mark.parametrize(
+    ("name", "between", "asked_at"),
+    [
+        ("nccl:recv 1<-0", True, -1),
+        ("nccl:all_reduce", True, -1),
+        ("nccl:all_reduce", False, 0),
+    ],
+)
+def test_what_pays_however_even_ranks_are_comes_before_all_ranks(name: str, between: bool, asked_at: int) -> None:
+    fixes = judged(EXPOSED, world(name=name, between=between)).finding.fix
     assert [fix.code.startswith("Record all 4 ranks") for fix in fixes].index(True) == asked_at % len(fixes)
-    assert ("arrived last" in fixes[asked_at].note) == (asked_at == 0)
+    assert ("arrived last" in fixes[asked_at].note) == ("all_reduce" in name)
+
+
+@pytest.mark.parametrize("between", [True, False])
+def test_gradients_that_a_split_layer_sends_by_dtensor_are_of_activations(between: bool) -> None:
+    """Of two layers one sum of the forward pass stands between, too little for what the backward pass sends."""
+    builder = TraceBuilder(None)
+    for number in range(3):
+        at = number * 20_000.0
+        builder.step(number, at, 20_000)
+        for layer in range(2):
+            builder.op("aten::linear", at + 3_000 * layer, 1_000)
+            if between and not layer:
+                _on_host(builder, at + 1_500, 300)
+        for layer in range(2):
+            node = at + 7_000 + 5_000 * layer
+            name = "_FromTorchTensorBackward" if between else "AddmmBackward0"
+            builder.op(f"autograd::engine::evaluate_function: {name}", node, 4_000)
+            builder.op(name, node + 10, 3_900)
+            _on_host(builder, node + 100, 3_000)
+    assert Facts(builder.trace()).communication.collectives.activations is between
+
+
+def _on_host(builder: TraceBuilder, at: float, dur: float) -> None:
+    args = {"Input Dims": [[4, 64, 512]], "Input type": ["float"]}
+    builder.event("gloo:all_reduce", "user_annotation", at, dur, tid=77, args=args)
 
 
 @pytest.mark.parametrize("name", ["nccl:recv 1<-0", "nccl:send 1->2"])
