@@ -130,7 +130,9 @@ def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
     judged, floor, step = grounds.judged, WORTH_RATIO * step_ns, duration(step_ns)
     if not grounds.faithful:
         why = (
-            grounds.why_none or "Played again as it was recorded the job does not take as long as it did."
+            grounds.why_none
+            or _of_other_times(grounds, step_ns)
+            or "Played again as it was recorded the job does not take as long as it did."
         ).removesuffix(".")
         text = f"{why}; nothing is said of who holds it up."
     elif grounds.why_unsaid:
@@ -168,6 +170,16 @@ def _nobody(roll: Roll, step_ns: int, grounds: Grounds) -> JobVerdict:
     else:
         return _nothing("nobody", "No rank, link or stage holds the others up for 5 % of a step or more.")
     return _nothing("not clear", text + _scope(roll))
+
+
+def _of_other_times(grounds: Grounds, step_ns: int) -> str:
+    """That ranks cannot have been in the same collectives by their clocks, as a sentence; empty where they can."""
+    if grounds.error_ns < step_ns:
+        return ""
+    return (
+        f"By their clocks ranks are in the same collectives {duration(grounds.error_ns)} apart or more, longer than a step of "
+        f"{duration(step_ns)}: they are recordings of several runs, or machines of one name."
+    )
 
 
 def _untold(grounds: Grounds, step_ns: int) -> str:

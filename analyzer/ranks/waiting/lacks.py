@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from analyzer.cause_names import CAUSES
 from analyzer.ranks.document import LateRank
 from analyzer.ranks.summary import RankSummary
+from analyzer.ranks.waiting.amounts import times_as_much
 from analyzer.ranks.waiting.causes import LACKED_RATIO, cause_words
 from analyzer.ranks.waiting.late import LATE_RATIO
 from analyzer.units import count, duration, share
@@ -159,8 +160,14 @@ class Shown(Lacks):
         )
 
     def apart(self) -> str:
-        """What a rank spends on its host beyond the others whatever single ops take, as a sentence; empty where that is little."""
+        """What a rank does beyond the others whatever single ops take, as a sentence; empty where that is little.
+
+        How much its products have to compute, no lack of cores changes: that is told first.
+        """
         step_ns = float(np.mean([step.dur_ns for one in self._summaries for step in one.steps]))
+        ns, rank, times = max(self._amounts(), default=(0.0, None, 1.0))
+        if ns >= LATE_RATIO * step_ns:
+            return f"Apart from that rank {rank} has {times:.2g} times as much to compute as the others. "
         found = [
             (self._beyond_ns(one.rank, (cause,)), one.rank, cause)
             for one in self._summaries
@@ -170,6 +177,14 @@ class Shown(Lacks):
         if ns < LATE_RATIO * step_ns:
             return ""
         return f"Apart from that rank {rank} spends {duration(ns)} a step more than the others: {cause_words(cause)}. "
+
+    def _amounts(self) -> Iterator[tuple[float, int | None, float]]:
+        """By rank, what it computes for having more to compute than the others, a step; and how many times as much it has."""
+        for one in self._summaries:
+            times = times_as_much(one.steps, [other.steps for other in self._summaries if other.rank != one.rank])
+            if times is not None and times > 1:
+                computes = sum(step.causes.get("compute", 0) for step in one.steps) / max(len(one.steps), 1)
+                yield _own_ratio(one) * computes * (1 - 1 / times), one.rank, times
 
     def _beyond_ns(self, rank: int | None, causes: Sequence[str]) -> float:
         """What a rank spends in causes beyond the others, a step, each as much shorter as its ops are without interruptions."""

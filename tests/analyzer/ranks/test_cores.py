@@ -205,6 +205,20 @@ def test_what_a_rank_spends_on_its_host_all_the_same_is_told_beside() -> None:
     assert "Apart from that" not in interrupted({"device": {1: 1.5}, "every": 2}, 0.2, 0.4, 0.2).verdict.text
 
 
+@pytest.mark.parametrize("times", [1.0, 2.0])
+def test_how_much_more_a_rank_has_to_compute_is_told_though_cores_lack(times: float) -> None:
+    made = with_interrupted({"device": {1: 1.5}, "every": 2}, 0.2, 0.4, 0.2)
+    each = [1e9, times * 1e9, 1e9]
+    known = [
+        msgspec.structs.replace(
+            one, steps=tuple(msgspec.structs.replace(step, product_flops=flops) for step in one.steps)
+        )
+        for one, flops in zip(made, each, strict=True)
+    ]
+    told = "Apart from that rank 1 has 2 times as much to compute as the others" in merge(known).verdict.text
+    assert told is (times > 1)
+
+
 def test_what_single_ops_lose_hides_no_cause_of_the_ranks_own() -> None:
     both: dict[str, Any] = {"device": {1: 1.4}, "python": {1: 8 * MS}}
     assert [one.cause for one in interrupted(both, 0.0, 0.0, 0.0).late] == ["not clear"]
