@@ -76,9 +76,9 @@ class Outputs:
         return kept
 
     def common_folder(self, paths: Sequence[Path]) -> Path | None:
-        """The folder that holds these files of several ranks and nothing else; None where there is none."""
+        """The folder that holds files of ranks and nothing else, those of other processes too; None where these lie in none."""
         folders = {path.parent for path in paths}
-        if len(paths) < 2 or len(folders) > 1:
+        if len(folders) > 1:
             return None
         return next((folder for folder in folders if folder in (self.folder, self._spare.folder)), None)
 

@@ -64,6 +64,18 @@ def test_ranks_that_a_script_starts_are_recorded(tmp_path: Path) -> None:
 
 
 @pytest.mark.scripts
+def test_a_rank_that_a_launcher_records_has_its_file_among_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `torchrun advisor collect train.py` does: each rank is recorded by a process of its own."""
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    result = _collect(tmp_path, str(SCRIPTS / "plain.py"), "60")
+    assert (result.status, _written(tmp_path)) == (0, ["t/rank1.json"])
+    assert result.folder == tmp_path / "out" / "t"
+
+
+@pytest.mark.scripts
 def test_ranks_below_a_shell_script_are_recorded(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "launch.py").write_text(LAUNCHER)
     (tmp_path / "train.sh").write_text(f"#!/bin/sh\n{sys.executable} {tmp_path}/launch.py {SCRIPTS}/plain.py $1\n")
