@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
-from analyzer.facts.communication.ranks import waiting_for_others
+from analyzer.facts.communication.ranks import JobPlace, waiting_for_others
 from analyzer.finding import Advice
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, rate
@@ -13,6 +13,8 @@ from rules.communication.kinds import SMALL_BYTES, mostly_numbers
 _WHOLE = ("all_reduce", "allreduce", "reduce", "broadcast")
 # Eight cards that reduce over PCIe 3.0 without peer-to-peer copies reach 3 to 5 GB/s of what each gives (nccl-tests, `algbw`).
 _WITHIN_A_MACHINE = 2e9
+# Capacity factors of 1 to 1.25 are usual (Switch Transformers, table 1).
+UNEVEN_RATIO = 1.2
 
 
 def every_rank_is_here(facts: Facts) -> bool:
@@ -119,6 +121,18 @@ def is_late(facts: Facts) -> bool:
     """Whether this is the rank that the job's verdict names."""
     late = None if facts.job is None else facts.job.late
     return facts.job is not None and late is not None and late.of_rank and facts.job.is_late
+
+
+def shared_ratio(place: JobPlace) -> float:
+    """How much of what others wait for the late rank is gained where its work goes to them; 1 where it need not.
+
+    What experts get, or shards of a table, somebody has to compute: of a group of two ranks half of it comes to the other one.
+    """
+    late = place.late
+    if late is None or late.cause not in ("imbalance", "not clear"):
+        return 1.0
+    mine = next((one for one in place.job.uneven if one.rank == late.rank and one.ratio >= UNEVEN_RATIO), None)
+    return 1.0 if mine is None else 1 - 1 / max(len(mine.ranks), 2)
 
 
 def _mostly_waits(facts: Facts) -> bool:

@@ -38,8 +38,8 @@ mine = sorted(samples, key=len)[rank::ranks]  # batches of like lengths on every
 3. If the rank is late in compute with the same work, its device is slower: clocks, temperature, other jobs.
 
 ## Expected gain
-What the job's step is shorter by with this rank as its peers. On the late rank it is claimed in the causes in which that spends
-more than the others do; on any other rank in what that one waits.
+What the job's step is shorter by with this rank as its peers, or where it gets more of all-to-alls with that shared evenly (CO009).
+On the late rank it is claimed in the causes in which that spends more than the others do; on any other rank in what that one waits.
 
 ## When it is wrong
 Ranks that do different work on purpose (pipeline stages). A few steps may hit one rank by chance; the same rank in at least 60 % of
@@ -68,6 +68,7 @@ from analyzer.ranks.document import LateRank
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.communication.now_and_then import DONE_ALONE, SAVED_BESIDE, by_turns, of_loop, unread
+from rules.communication.ranks_read import shared_ratio
 from rules.communication.seen import among_others
 from rules.communication.several import of_several
 
@@ -196,15 +197,16 @@ def _others(late: LateRank) -> str:
 
 def _saving(facts: Facts, place: JobPlace) -> Saving:
     """What the job loses by the late rank: on itself as what it spends more, on the others as what they wait."""
+    part = shared_ratio(place)
     if place.is_late:
         claims, kernel_ns = lateness(facts.device, facts.steps, facts.time, place)
         return Saving(
-            claims,
-            kernel_ns,
+            claims.scaled(part),
+            int(kernel_ns * part),
             "what the job's step is shorter by with this rank as its peers, where it spends more than they do",
         )
     return Saving(
-        claims=waiting_for_others(facts.steps, facts.time, place),
+        claims=waiting_for_others(facts.steps, facts.time, place).scaled(part),
         basis="what this rank waits for others, up to what the job's step is shorter by with the late rank as its peers",
     )
 

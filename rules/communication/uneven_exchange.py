@@ -32,7 +32,8 @@ loss = loss + 0.01 * load_balancing_loss(router_logits)
 3. Without experts: sort sequences by length over ranks, or shard what is asked for by how often it is.
 
 ## Expected gain
-What the job's step is shorter by with this rank as its peers.
+What the job's step is shorter by with what the group's members get shared evenly: of a group of n ranks (n - 1) / n of what the
+others wait, as somebody has to do the work.
 
 ## When it is wrong
 The window may hold batches that are uneven by chance; over many steps the rank with the most may change.
@@ -56,6 +57,7 @@ from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear
 from analyzer.ranks.document import LateRank, Uneven
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
+from rules.communication.ranks_read import UNEVEN_RATIO, shared_ratio
 from rules.communication.seen import among_others
 
 META = RuleMeta(
@@ -65,7 +67,10 @@ META = RuleMeta(
     title="One rank gets more of each all-to-all",
     thresholds=(
         Threshold(
-            "min_uneven_ratio", 1.2, "ratio", "capacity factors of 1 to 1.25 are usual (Switch Transformers, table 1)"
+            "min_uneven_ratio",
+            UNEVEN_RATIO,
+            "ratio",
+            "capacity factors of 1 to 1.25 are usual (Switch Transformers, table 1)",
         ),
         Threshold("min_ratio", 0.05, "ratio", "half of what TraceML warns of a late rank from: its cause is known"),
     ),
@@ -100,13 +105,16 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _finding(facts: Facts, place: JobPlace, late: LateRank, uneven: Uneven, ratio: float) -> Finding:
     claims, kernel_ns = lateness(facts.device, facts.steps, facts.time, place) if place.is_late else (None, 0)
+    waited = waiting_for_others(facts.steps, facts.time, place) if claims is None else claims
+    shared = shared_ratio(place)
     return Finding(
         why=f"Rank {late.rank} gets {uneven.ratio:.1f} times the mean of its group in {uneven.count} all-to-alls, works longer for "
-        f"it, and the others wait {duration(late.waited_ns_per_step)} a step ({share(ratio)}).",
+        f"it, and the others wait {duration(late.waited_ns_per_step)} a step ({share(ratio)}). Shared evenly what it gets more "
+        f"goes to the others: about {duration(late.waited_ns_per_step * shared)} of that is gained.",
         saving=Saving(
-            waiting_for_others(facts.steps, facts.time, place) if claims is None else claims,
-            kernel_ns,
-            "what the job's step is shorter by with this rank as its peers",
+            waited.scaled(shared),
+            int(kernel_ns * shared),
+            "what the job's step is shorter by with what the members of the group get shared evenly",
         ),
         fix=(
             Advice(

@@ -32,6 +32,18 @@ def test_the_rank_with_the_most_tokens_is_named() -> None:
     assert own.saving.kernel_ns > 0
 
 
+def test_what_one_rank_gets_more_is_gained_only_as_far_as_others_need_not_do_it() -> None:
+    """Of a group of two ranks half of it: the other one has to do the rest."""
+    every = ranks()
+    facts = among(every[1], *every[:1], *every[2:])
+    (own,) = run(every[1], *every[:1], *every[2:]).findings
+    assert facts.job is not None
+    assert facts.job.late is not None
+    late = facts.job.late
+    assert own.saving.kernel_ns <= 0.5 * late.waited_ns_per_step * facts.steps.count + 1
+    assert "Shared evenly what it gets more goes to the others" in own.why
+
+
 def test_equal_shares_are_clear() -> None:
     found = run(*ranks(tokens=1.0))
     assert (found.findings, found.state) == ((), State.CLEAR)
