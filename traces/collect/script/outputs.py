@@ -76,11 +76,15 @@ class Outputs:
         return kept
 
     def common_folder(self, paths: Sequence[Path]) -> Path | None:
-        """The folder that holds files of ranks and nothing else, those of other processes too; None where these lie in none."""
+        """The folder that holds files of ranks and nothing else, those of other processes too; None where these lie in none.
+
+        What was kept elsewhere for want of room is one process's own.
+        """
         folders = {path.parent for path in paths}
         if len(folders) > 1:
             return None
-        return next((folder for folder in folders if folder in (self.folder, self._spare.folder)), None)
+        of_ranks = (self.folder, self._spare.folder) if len(paths) > 1 else (self.folder,)
+        return next((folder for folder in folders if folder in of_ranks), None)
 
     @contextmanager
     def older_set_aside(self) -> Iterator[None]:
