@@ -187,11 +187,14 @@ def _saving(facts: Facts, time: IntervalSet, room: float | None) -> Saving:
 
 
 def _room_ns(facts: Facts, time: IntervalSet) -> float | None:
-    """What pauses can take of a step of the run without the profiler, at most; None where it was not timed, or is as long."""
+    """What pauses can take of a step of the run without the profiler, at most; None where it was not timed, or is as long.
+
+    What a program asks for in most steps it asks for with or without a profiler.
+    """
     run = facts.recording.run_course
-    if run is None or not run.judged:
-        return None
     rare = 2 * facts.steps.count_with(time) < facts.steps.count
+    if run is None or not run.judged or (facts.recording.asked_collections.mostly and not rare):
+        return None
     room = run.beyond_usual_ns if rare else run.mean_ns
     return room if room < facts.steps.per_step(time.total_ns) else None
 

@@ -175,3 +175,18 @@ def test_passes_that_the_program_asks_for_are_left_out_and_not_switched_off(told
     assert any("gc.disable()" in advice.code for advice in found.fix) is not asked
     named = asked and isinstance(told, dict) and told["line"] == LINE
     assert (found.location is not None and (found.location.file, found.location.line) == ("train.py", 12)) is named
+
+
+@pytest.mark.parametrize(
+    ("asked", "slow", "sure"),
+    [(6, tuple(range(6)), True), (0, tuple(range(6)), False), (1, (3,), False)],
+)
+def test_what_is_asked_for_in_most_steps_is_in_those_without_the_profiler_too(
+    asked: int, slow: tuple[int, ...], *, sure: bool
+) -> None:
+    """A run whose steps are a little shorter by what they took of a core than the pauses are."""
+    builder = in_a_run(45.0, slow=slow)
+    builder.top["advisor"]["collections"] = {"full": max(asked, 1), "asked": asked}
+    found = judged(RULE, builder)
+    assert (found.confidence is Confidence.HIGH) is sure
+    assert any("they come less often" in caveat for caveat in found.finding.caveats) is not sure
