@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
+from analyzer.finding import Confidence
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, share
 from rules.guards import in_guards
@@ -51,3 +52,10 @@ def of(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, ...]:
 def inflated(facts: Facts, time: IntervalSet, limit: float) -> bool:
     """Whether so many Python calls a millisecond were recorded in this time that the recording is a good part of it."""
     return facts.host.calls_begun(time) > limit * time.total_ns / 1e6
+
+
+def confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:
+    """How sure it is that the time can be saved: where a function is named, most."""
+    if named:
+        return Confidence.MEDIUM if inflated else Confidence.HIGH
+    return Confidence.LOW if facts.health.launches_without_op >= WITHOUT_OP_RATIO else Confidence.MEDIUM

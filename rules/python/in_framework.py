@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
+from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.recording.line_samples import SampledLine
 from analyzer.facts.recording.usual_work import UsualWork
 from analyzer.finding import Advice
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import share
 from rules.idle.pausing import fixes
 from rules.python.advice import elsewhere
 
 # Less of the time is one part of several.
 _MOST = 0.5
+# What holds as much of a time is where all of it begins to branch.
+_NEARLY_ALL = 0.8
 _DOES = {"saving": "saves", "logging": "logs", "plotting": "draws", "evaluation": "evaluates", "rollouts": "acts"}
 
 # Of other frameworks the loop is the program's own, or steps environments.
@@ -66,6 +70,40 @@ def began(facts: Facts, line: SampledLine) -> bool:
     if end is None or facts.recording.frameworks.of_loop is None:
         return False
     return (end.file, end.line) == (line.file, line.line)
+
+
+def only_starts(facts: Facts, line: CodeLine) -> bool:
+    """Whether a function of the program's only calls the loop of a framework: stacks show the update below it, too."""
+    main, update = facts.host.main_thread, facts.time.waterfall.owned("optimizer")
+    if facts.recording.frameworks.of_loop is None or main is None or not update:
+        return False
+    places = facts.host.stacks.inside(main, update)
+    return bool(places) and places[0][0] == line
+
+
+def branches(facts: Facts, time: IntervalSet, line: CodeLine) -> str:
+    """Words to put behind a function that only starts the loop: below which one most of the time lies; else empty."""
+    place = _below(facts, time) if only_starts(facts, line) else ""
+    return f", below {place}" if place else ""
+
+
+def look_below(facts: Facts, time: IntervalSet) -> Advice:
+    """What to do about time of a framework's loop of which stacks were recorded."""
+    place = _below(facts, time)
+    return Advice(
+        "text",
+        f"See what {place} is for: whether a setting does without it, does it less often, or does it in a worker."
+        if place
+        else "See in Perfetto or Chrome's tracing page what runs there: no one function holds most of it.",
+        f"The program's own code only calls the loop, which `{facts.recording.frameworks.of_loop}` runs. The times are of a trace "
+        "with stacks: believe the order, not the milliseconds.",
+    )
+
+
+def _below(facts: Facts, time: IntervalSet) -> str:
+    """Where most of a time begins to branch, as words; empty where that is no one function."""
+    frame = facts.host.frame_of_most(time, facts.time.waterfall.owned("optimizer"), _NEARLY_ALL)
+    return "" if frame is None else f"`{frame.function}` ({frame.file})"
 
 
 def sentence(facts: Facts, ratio: float) -> str:

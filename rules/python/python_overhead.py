@@ -91,16 +91,16 @@ from rules.python import (
     sampled,
     seldom,
     short_stretches,
+    whose_time,
 )
 from rules.python.advice import (
     CLIPPED_IN_PARTS,
     PROCESSES,
     in_engine,
     look,
-    move,
     simulator,
 )
-from rules.python.between_ops import MOST, WORTH_A_PLACE, acts_on_values, between, clips, in_update
+from rules.python.between_ops import WORTH_A_PLACE, acts_on_values, between, clips, in_update
 from rules.python.outside_ops import evidence_of
 from rules.python.stretches import (
     caveats_of_the_core,
@@ -210,9 +210,7 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
     main = facts.host.main_thread
     places = facts.host.stacks.inside(main, time) if main is not None else []
     top = places[0] if places and places[0][1] >= WORTH_A_PLACE * time.total_ns else None
-    most = "most" if top and top[1] > MOST * time.total_ns else "the largest part"
-    named = f", {most} of it ({share(top[1] / time.total_ns)}) in `{top[0].function}` ({top[0].place})" if top else ""
-    named += called.sentence(facts, time, top[0]) if top else called.of_library(facts, time)
+    named = whose_time.named(facts, time, *top) if top else called.of_library(facts, time)
     line = None if top else sampled.sampled_line(facts, time, ratio)
     before = checkpoints.sentence(facts, time)
     inside = "" if top or line else in_framework.sentence(facts, ratio)
@@ -233,14 +231,12 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
             + ("" if few is None else seldom.BASIS),
         ),
         fix=(in_framework.remedies(facts, ratio) if inside else ())
-        or _fix(
-            facts, time, line, move(top[0]) if top else sampled.move(facts, line, ratio) if line is not None else None
-        ),
+        or _fix(facts, time, line, whose_time.moved(facts, time, top[0] if top else None, line, ratio)),
         verify="Record again without stacks: the share of PY001 should fall below 5 %.",
         steps_seen=facts.steps.count_with(time) if few is None else few,
         confidence=Confidence.LOW
         if of_framework
-        else seldom.at_most(facts, time, _confidence(facts, named=top is not None, inflated=inflated)),
+        else seldom.at_most(facts, time, caveats.confidence(facts, named=top is not None, inflated=inflated)),
         evidence=evidence_of(facts, time, places),
         location=location(top[0]) if top else sampled.location(line) if line is not None else None,
         caveats=(
@@ -252,12 +248,6 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
         severity_cap=Severity.LOW if few == 1 else Severity.MEDIUM if inflated else Severity.HIGH,
         capped_because=seldom.ONE if few == 1 else "recording stacks slows Python down",
     )
-
-
-def _confidence(facts: Facts, *, named: bool, inflated: bool) -> Confidence:
-    if named:
-        return Confidence.MEDIUM if inflated else Confidence.HIGH
-    return Confidence.LOW if facts.health.launches_without_op >= caveats.WITHOUT_OP_RATIO else Confidence.MEDIUM
 
 
 def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advice | None) -> tuple[Advice, ...]:

@@ -8,6 +8,7 @@ from analyzer.facts.host.copied_rows import CopiedRows, copied_rows
 from analyzer.facts.host.described_ops import DescribedOps, described_ops
 from analyzer.facts.host.dispatch_owner import DispatchOwner, dispatch_owner
 from analyzer.facts.host.engine_steps import engine_steps
+from analyzer.facts.host.frame_of_most import FrameOfMost, frame_of_most
 from analyzer.facts.host.frames_known import listing_buffers, merging
 from analyzer.facts.host.library_calls import LibraryCall, library_call
 from analyzer.facts.host.ops import OpTree
@@ -166,6 +167,11 @@ class HostFacts(Section):
     def library_call(self, thread: int, time: IntervalSet) -> LibraryCall | None:
         """The innermost function in which most of a time is spent on a thread; None without stacks."""
         return library_call(self.trace.python, thread, time)
+
+    def frame_of_most(self, time: IntervalSet, elsewhere: IntervalSet, ratio: float) -> FrameOfMost | None:
+        """The innermost function that holds most of a time on the main thread, but not as much of another part of the loop."""
+        main = self.main_thread
+        return None if main is None else frame_of_most(self.trace.python, main, time, elsewhere, ratio)
 
     def way_to_ops(self, time: IntervalSet) -> WayToOps | None:
         """Whose code some time outside ops on the main thread is spent in; None without stacks."""
