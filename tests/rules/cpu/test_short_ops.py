@@ -106,6 +106,22 @@ def test_the_size_of_the_batch_is_named_where_it_was_recorded() -> None:
     assert found.fix[0].code == "-batch_size = 2\n+batch_size = 4"
 
 
+@pytest.mark.parametrize(
+    ("told", "drawn"),
+    [
+        ({"command": ["advisor"], "loader": None}, False),
+        ({"command": ["advisor"], "loader": {"num_workers": 0}}, True),
+        ({"command": ["advisor"], "loader": {"batch_size": 2}}, True),
+        ({}, True),  # by hand: what draws there nobody knows
+    ],
+)
+def test_a_fit_of_all_data_at_once_is_told_that_it_has_no_batch(told: dict[str, object], drawn: bool) -> None:
+    """A Gaussian process, whose steps L-BFGS takes, was told to double its batch without a word on that."""
+    found = judged(RULE, world(**told)).finding
+    assert ("has no batch" in (found.fix[0].note or "")) is not drawn
+    assert "batch_size" in found.fix[0].code
+
+
 @pytest.mark.parametrize(("reads", "asks"), [(0, False), (1, False), (8, True)])
 def test_a_policy_is_asked_once_for_all(reads: int, asks: bool) -> None:
     """A value read between layers again and again is an answer that the program acts on."""
