@@ -9,8 +9,8 @@ Training stands still meanwhile. Where updates are a tenth of a run, making them
 
 ## How it is measured
 `advisor collect` counts every step of the run, from the end of one to the end of the next, and samples the training thread's stack
-20 times a second while a step already takes three times as long as usual; where code in C kept the interpreter's lock meanwhile,
-once, where that was called, for all of the time. Counted is by how much steps of at least three medians,
+20 times a second while a step already takes three times as long as usual; where the garbage collector kept the interpreter's lock
+meanwhile, once, where it began, for all of the time. Counted is by how much steps of at least three medians,
 and 10 ms, exceed the median, as a share of all steps together. Time in the training's own loader is left out: DL001 and its kin
 tell of it. So is what a rank waits in a collective: rules of communication tell of that, and the other ranks' files what they did
 meanwhile. So is time in which the thread had no core because other programs had them, and what usual steps do as well, at which

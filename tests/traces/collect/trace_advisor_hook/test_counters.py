@@ -80,7 +80,7 @@ def test_the_profiler_is_asked_and_the_parent_hears_what_lacks(
         {"wait": 1, "folder": str(tmp_path), "warmup": 1, "stacks": False, "shapes": False, "counters": asked}
     )
     watcher.start_profiler(1, stacks=False, shapes=False)
-    watcher.collections.stop()
+    watcher.marks.stop()
     watcher.tell()
     kinds = torch.profiler.ProfilerActivity
     wanted = f"sampled {asked}" if asked and not lacks else kinds.CUDA

@@ -260,7 +260,7 @@ def _reckon() -> None:
 
 def _act(sampler: Sampler) -> None:
     sampler.begin()
-    until = time.monotonic() + 60
+    until = time.monotonic() + 30
     while sampler.samples < 20 and time.monotonic() < until:
         _reckon()
         zlib.crc32(_BYTES)  # lets go of the interpreter's lock, as each op of torch's does, but not of the core
@@ -275,8 +275,15 @@ def test_what_never_lets_go_of_the_interpreters_lock_is_seen_as_well() -> None:
     sampler.end()
     if course.lacked_ns() > 0.2 * (time.perf_counter_ns() - course.last_ns):
         pytest.skip("other programs have the cores: the thread is mostly found where it waits for one")
+    if sampler.samples < 20:
+        pytest.skip(
+            "on idle cores the thread takes the lock back before the other one has woken up: too few looks to judge"
+        )
     seen = sum(row["samples"] for row in sampler.told()["places"] if row["functions"][0][0].endswith("_reckon"))
     assert seen > 0.4 * sampler.samples
+    until = time.monotonic() + 30
+    while sys.getswitchinterval() != before and time.monotonic() < until:
+        time.sleep(0.01)  # the last look may not be over yet
     assert sys.getswitchinterval() == before
 
 

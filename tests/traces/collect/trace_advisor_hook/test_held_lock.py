@@ -1,4 +1,4 @@
-"""Code in C that keeps the interpreter's lock, so that nobody else looks: who kept it, and whether it was the collector."""
+"""Passes of the garbage collector that keep the interpreter's lock, so that nobody else looks: who began them, and for how long."""
 
 import gc
 import sys
@@ -8,10 +8,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from traces.collect.trace_advisor_hook.sampling.held_lock import ASKED_FOR, ON_ITS_OWN, FullPasses, HeldLock
+from traces.collect.trace_advisor_hook.sampling.held_lock import ASKED_FOR, ON_ITS_OWN, HeldLock
 from traces.collect.trace_advisor_hook.sampling.sampler import Sampler
 from traces.collect.trace_advisor_hook.steps.course import Course
 
+MS = 1_000_000
 # An interpreter without the lock looks whenever it likes.
 _LOCKED = getattr(sys, "_is_gil_enabled", lambda: True)()
 needs_lock = pytest.mark.skipif(not _LOCKED, reason="this interpreter has no lock to keep")
@@ -38,21 +39,6 @@ def _looks(sampler: Sampler, name: str) -> int:
 
 
 @needs_lock
-def test_what_keeps_the_lock_is_seen_and_not_what_comes_next() -> None:
-    many = [0] * 20_000_000
-
-    def counts() -> None:
-        many.count(1)
-
-    def sleeps() -> None:
-        time.sleep(0.01)
-
-    with _seen(counts, sleeps) as sampler:
-        assert _looks(sampler, "counts") > 2 * _looks(sampler, "sleeps")
-        assert not [row for row in sampler.told()["places"] if row["functions"][0][0] in (ASKED_FOR, ON_ITS_OWN)]
-
-
-@needs_lock
 def test_a_pass_of_the_collector_is_told_with_the_function_that_asked_for_it() -> None:
     kept: list[list[int]] = [[] for _ in range(4_000_000)]
 
@@ -70,34 +56,57 @@ def test_a_pass_of_the_collector_is_told_with_the_function_that_asked_for_it() -
     # The callback is gone with the sampler, at the latest once it wakes up again.
     until = time.monotonic() + 30
     while time.monotonic() < until and any(
-        isinstance(getattr(call, "__self__", None), FullPasses) for call in gc.callbacks
+        isinstance(getattr(call, "__self__", None), HeldLock) for call in gc.callbacks
     ):
         time.sleep(0.01)
-    assert not [call for call in gc.callbacks if isinstance(getattr(call, "__self__", None), FullPasses)]
+    assert not [call for call in gc.callbacks if isinstance(getattr(call, "__self__", None), HeldLock)]
     assert kept
 
 
-def test_a_thread_that_wakes_in_time_has_missed_nothing() -> None:
+def _lock(*, slept_ms: int) -> HeldLock:
+    """As of a thread that wanted to sleep for 50 ms."""
     lock = HeldLock(0.05)
     lock.begin()
-    time.sleep(0.05)
-    assert (lock.missed(), lock._passes.mark in gc.callbacks) == (0, False)
+    lock._began_ns -= slept_ms * MS
+    return lock
 
 
-def test_time_without_a_core_is_no_lock() -> None:
-    class Waiting:
-        so_far_ns = 0
+def test_a_thread_that_wakes_in_time_has_missed_nothing() -> None:
+    lock = _lock(slept_ms=60)
+    gc.collect()
+    assert (lock.missed(), lock.mark in gc.callbacks) == (0, False)
 
-        def ns(self) -> int:
-            return self.so_far_ns
 
-    lock = HeldLock(0.001)
-    lock._waiting = waiting = Waiting()  # type: ignore[assignment]
+def test_passes_are_timed_from_the_first_one_on_that_makes_it_late() -> None:
+    lock = _lock(slept_ms=350)
+    assert (lock.missed(), lock.mark in gc.callbacks) == (0, False), "something else did"
+    gc.collect()
+    assert (lock.missed(), lock.mark in gc.callbacks) == (0, True)
+    lock.end()
+    lock.end()
+    assert lock.mark not in gc.callbacks
+
+
+@pytest.mark.parametrize(("pass_ms", "missed"), [(260, 5), (160, 3), (120, 0)])
+@pytest.mark.parametrize("over", [True, False])
+def test_only_passes_that_are_most_of_the_delay_count(pass_ms: int, missed: int, *, over: bool) -> None:
+    lock = _lock(slept_ms=350)
+    lock.mark("start", {"generation": 2})
+    assert lock._since_ns is not None
+    lock._since_ns -= pass_ms * MS
+    if over:
+        lock.mark("stop", {"generation": 2})
+    assert lock.missed() == missed
+
+
+def test_of_a_pass_only_what_lies_behind_the_beginning_counts() -> None:
+    lock = HeldLock(0.05)
+    lock.mark("start", {"generation": 2})
+    assert lock._since_ns is not None
+    lock._since_ns -= 10_000 * MS
     lock.begin()
-    time.sleep(0.05)
-    assert lock.missed() >= 40
-    waiting.so_far_ns = 10**12
-    assert lock.missed() == 0
+    lock.mark("stop", {"generation": 2})
+    assert lock._ended_ns < 5_000 * MS
 
 
 @pytest.mark.parametrize(
@@ -115,12 +124,6 @@ def test_a_pass_that_was_asked_for_is_told_from_one_that_python_begins(
     monkeypatch.setattr(gc, "isenabled", lambda: enabled)
     monkeypatch.setattr(gc, "get_threshold", lambda: (fewest, 10, 10))
     monkeypatch.setattr(gc, "get_count", lambda: (objects, 0, 0))
-    passes = FullPasses()
-    passes.mark("start", {"generation": 2})
-    assert passes.name == name
-    assert passes.took_ns() > 0, "it is not over yet"
-    passes.mark("stop", {"generation": 2})
-    took_ns = passes.took_ns()
-    assert took_ns == passes.took_ns() > 0
-    passes.begin()
-    assert passes.took_ns() == 0
+    lock = HeldLock(0.05)
+    lock.mark("start", {"generation": 2})
+    assert lock.name == name

@@ -41,7 +41,7 @@ def test_the_parent_hears_that_stacks_were_left_out(
     monkeypatch.setattr(torch.profiler, "profile", made)
     watcher = Watcher({"wait": 1, "folder": str(tmp_path), "warmup": 1, "stacks": asked, "shapes": False})
     watcher.start_profiler(1, asked, shapes=False)
-    watcher.collections.stop()
+    watcher.marks.stop()
     watcher.tell()
     assert made.call_args.kwargs["with_stack"] is (asked and safe)
     (status,) = tmp_path.glob("status-*.json")

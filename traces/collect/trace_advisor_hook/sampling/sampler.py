@@ -2,8 +2,8 @@
 
 A thread keeps the interpreter's lock for 5 ms unless it calls what lets go of it: looked at where it does, it is never found in the
 Python code of an environment's step that takes 1 ms. So the look is taken a little later, with the lock changing hands sooner.
-Where the lock was kept for longer than the time to the next look, by code in C that never lets go of it, the look is taken at once,
-and counts for all that were missed: the thread still stands where it called that.
+Where a pass of the garbage collector kept the lock for longer than the time to the next look, the look is taken at once, and counts
+for all that were missed: the thread still stands where the pass began.
 
 It looks while a step already takes longer than usual, and keeps what it saw of those that become three times as long. At usual
 steps it looks now and then, to tell what they do as well: a step that is long at the same work, on a busy machine or with longer
@@ -136,27 +136,34 @@ class Sampler:
 
     def _wake(self, held: HeldLock) -> bool:
         """Look if there is something to see; no where there will be nothing any more."""
+        # Before anything is asked of the system: whoever does lets go of the lock, and the stack would be another.
         missed = held.missed()
+        stack = self._look(at_once=True) if missed and not self.paused else []
+        step, late = self.course.steps, self.course.may_be_late()
         self._wakes += 1
         self._decide()
-        late, turn = self.course.is_late(), self._is_turn()
-        if self.paused or not (late or turn):
-            return True
-        step = self.course.steps
-        stack = self._look(at_once=missed > 0)
-        if not stack:
-            return False
+        turn = self._is_turn()
         try:
-            # Asked only now: whoever asks the system lets go of the lock, and the stack would be another.
-            if not self.paused and self.course.steps == step:
-                place = self._place(stack, held.collecting() if missed else None)
-                self._note(place, 1 + missed, step, late=late, turn=turn)
+            if stack:
+                self._note(self._place(stack, held.name), 1 + missed, step, late=late, turn=turn)
+                return True
+            return self._look_now(turn=turn)
         except FAILURES:
             return False
         finally:
             del stack
-        self.cpu_ns = time.thread_time_ns()
-        return True
+            self.cpu_ns = time.thread_time_ns()
+
+    def _look_now(self, *, turn: bool) -> bool:
+        late = self.course.is_late()
+        if self.paused or not (late or turn):
+            return True
+        step = self.course.steps
+        stack = self._look()
+        # Asked only now, as it lets go of the lock.
+        if stack and not self.paused and self.course.steps == step:
+            self._note(self._place(stack), 1, step, late=late, turn=turn)
+        return bool(stack)
 
     def _is_turn(self) -> bool:
         """Whether to look at a usual step now."""
@@ -165,7 +172,8 @@ class Sampler:
         return self._wakes % (_USUAL_EVERY if self.usual_samples < _ENOUGH_USUAL else _USUAL_LATER) == 0
 
     def _note(self, place: _Place | None, looks: int, step: int, *, late: bool, turn: bool) -> None:
-        if late and self.course.is_long():
+        # Asked in this order: by now the step may have ended.
+        if late and self.course.is_long() and self.course.steps == step:
             self._decide(long=True)
             self.samples += looks
             _count(self.counts, place, looks)
@@ -192,7 +200,7 @@ class Sampler:
                 _count(self.usual_counts, place, looks)
         self._undecided = _Undecided(-1)
 
-    def _look(self, *, at_once: bool) -> list[FrameType]:
+    def _look(self, *, at_once: bool = False) -> list[FrameType]:
         """The thread's stack, empty once it has ended: at any time of its work, or where it lets go of the interpreter's lock."""
         if at_once:
             return _stack(sys._current_frames().get(self._thread))
@@ -206,7 +214,7 @@ class Sampler:
             finally:
                 sys.setswitchinterval(usual_s)
 
-    def _place(self, stack: list[FrameType], collecting: str | None) -> _Place | None:
+    def _place(self, stack: list[FrameType], collecting: str | None = None) -> _Place | None:
         """Where a stack leaves that of an ordinary step's end; None where it shares nothing with it.
 
         Args:

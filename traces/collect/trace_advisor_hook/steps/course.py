@@ -129,6 +129,10 @@ class Course:
         """Whether the step that runs takes longer than usual: what comes now is what a long one has more of."""
         return self._has_lasted(None if self.limit_ns is None else self.limit_ns / LONG_RATIO)
 
+    def may_be_late(self) -> bool:
+        """Whether it does by the clock alone: nothing is asked that lets go of the interpreter's lock."""
+        return self.limit_ns is not None and time.perf_counter_ns() - self.last_ns >= self.limit_ns / LONG_RATIO
+
     def _has_lasted(self, limit_ns: float | None) -> bool:
         lasted_ns = time.perf_counter_ns() - self.last_ns
         return limit_ns is not None and lasted_ns >= limit_ns and lasted_ns - self.lacked_ns() >= limit_ns
