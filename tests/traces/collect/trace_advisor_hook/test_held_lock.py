@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 import pytest
 
@@ -72,7 +73,8 @@ def _lock(*, slept_ms: int) -> HeldLock:
 
 
 def test_a_thread_that_wakes_in_time_has_missed_nothing() -> None:
-    lock = _lock(slept_ms=60)
+    lock = HeldLock(10)
+    lock.begin()
     gc.collect()
     assert (lock.missed(), lock.mark in gc.callbacks) == (0, False)
 
@@ -97,6 +99,28 @@ def test_only_passes_that_are_most_of_the_delay_count(pass_ms: int, missed: int,
     if over:
         lock.mark("stop", {"generation": 2})
     assert lock.missed() == missed
+
+
+def test_what_other_libraries_do_at_the_end_of_a_pass_did_not_begin_it() -> None:
+    """Hypothesis and others are called there as well."""
+    seen: list[list[FrameType]] = []
+
+    def began() -> None:
+        lock.mark("start", {"generation": 2})
+        ended()
+
+    def ended() -> None:
+        frames, frame = [], sys._getframe()
+        while frame is not None:
+            frames.append(frame)
+            frame = frame.f_back  # type: ignore[assignment]
+        seen.append(frames[::-1])
+
+    lock = HeldLock(0.05)
+    began()
+    assert [frame.f_code.co_name for frame in seen[0][-2:]] == ["began", "ended"]
+    assert [frame.f_code.co_name for frame in lock.where(seen[0])[-1:]] == ["began"]
+    assert lock.where(seen[0][:3]) == seen[0][:3]
 
 
 def test_of_a_pass_only_what_lies_behind_the_beginning_counts() -> None:

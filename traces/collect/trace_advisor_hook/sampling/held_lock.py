@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import sys
 import time
+from types import CodeType, FrameType
 
 from ..marks.gc_marks import is_asked_for
 
@@ -19,8 +21,8 @@ class HeldLock:
 
     Who wakes up behind one sees what comes next, a few milliseconds of another kind. Passes are timed from the first one on that
     kept the lock for long: most programs have none. Nothing here lets go of the lock, so that whoever asks finds the other thread
-    where the pass was begun. Other code in C keeps the lock as well; but a thread that lets go of it again and again, for moments too
-    short to be taken, keeps it for as long, and stands anywhere.
+    where the pass was begun. Other code in C keeps the lock as well; but a thread that lets go of it again and again, for moments
+    too short to be taken, keeps it for as long, and stands anywhere.
 
     Args:
         period_s: How long the thread sleeps.
@@ -30,6 +32,7 @@ class HeldLock:
         self._period_ns = round(period_s * 1e9)
         self._pid = os.getpid()
         self._name = ON_ITS_OWN
+        self._begun_by: CodeType | None = None
         self._began_ns = self._ended_ns = self._count = 0
         self._since_ns: int | None = None
 
@@ -53,13 +56,18 @@ class HeldLock:
         """What the last pass is called: `ASKED_FOR` or `ON_ITS_OWN`."""
         return self._name
 
+    def where(self, stack: list[FrameType]) -> list[FrameType]:
+        """The stack up to the function in which the last pass began: above it may be what other libraries do at its end."""
+        codes = [frame.f_code for frame in stack]
+        return stack[: len(stack) - codes[::-1].index(self._begun_by)] if self._begun_by in codes else stack
+
     def mark(self, phase: str, info: dict[str, int]) -> None:
         """A pass begins or ends; in a child that was forked meanwhile nobody asks."""
         if info["generation"] != _OLDEST or os.getpid() != self._pid:
             return
         if phase == "start":
             self._since_ns = time.perf_counter_ns()
-            self._name = ASKED_FOR if is_asked_for() else ON_ITS_OWN
+            self._name, self._begun_by = ASKED_FOR if is_asked_for() else ON_ITS_OWN, sys._getframe(1).f_code
         elif self._since_ns is not None:
             self._ended_ns += self._open_ns()
             self._since_ns = None

@@ -145,7 +145,7 @@ class Sampler:
         turn = self._is_turn()
         try:
             if stack:
-                self._note(self._place(stack, held.name), 1 + missed, step, late=late, turn=turn)
+                self._note(self._place(held.where(stack), held.name), 1 + missed, step, late=late, turn=turn)
                 return True
             return self._look_now(turn=turn)
         except FAILURES:
