@@ -198,7 +198,7 @@ def test_a_script_goes_on_where_its_recording_cannot_be_written(
         raise UsageError(f"cannot write {path.name}: No space left on device", fix="use another disk")
 
     monkeypatch.setattr("traces.collect.script.session.write_atomically", full)
-    monkeypatch.setattr("traces.collect.script.outputs.write_atomically", full)
+    monkeypatch.setattr("traces.collect.output.files.write_atomically", full)
     result = _collect(tmp_path, "plain.py", "60", "7")
     assert (result.status, result.recordings) == (7, [])
     assert (result.problem, result.fix) == ("cannot write t.json: No space left on device", "use another disk")
