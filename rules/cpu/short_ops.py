@@ -250,14 +250,9 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     # Once or twice a step a loss or a metric may be read.
     if facts.sync.asked_in_turn >= _ASKED_OFTEN:
         return (_ONCE_FOR_ALL, simulator(facts), fused)
-    larger, known = larger_batch(facts), facts.recording.collected
+    larger = larger_batch(facts)
     # A fit of all data at once, as of a Gaussian process, draws nothing and has no batch; a loop that slices its data has one.
-    if (
-        facts.recording.by_command
-        and known.num_workers is None
-        and known.batch_size is None
-        and not len(facts.input.wait)
-    ):
+    if facts.input.without_loader and facts.recording.collected.batch_size is None:
         note = f"Where a step takes a part of the data: a fit of all of them at once has no batch. {larger.note}"
         return (msgspec.structs.replace(larger, note=note), fused)
     return (larger, fused)

@@ -148,7 +148,7 @@ def _evaluated_faster(facts: Facts) -> tuple[Advice, ...]:
 
 def _evaluate_faster(facts: Facts) -> Advice:
     """A loader of its own, where the program has loaders; with no more workers than there are cores beside the evaluation."""
-    if _without_loader(facts):
+    if facts.input.without_loader:
         return Advice(
             "python",
             "with torch.inference_mode():\n    evaluate(model, valid_data)   # several times the batch of training",
@@ -164,9 +164,3 @@ def _evaluate_faster(facts: Facts) -> Advice:
         "An evaluation keeps no gradients: it has room for larger batches"
         + (", and its loader can work ahead as well." if workers else "."),
     )
-
-
-def _without_loader(facts: Facts) -> bool:
-    """Whether the program was seen to draw from no DataLoader: a loader is no step away then."""
-    drawn = len(facts.input.wait) or facts.recording.collected.num_workers is not None
-    return facts.recording.by_command and not drawn

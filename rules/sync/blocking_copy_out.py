@@ -75,8 +75,6 @@ from analyzer.units import duration, share, size
 from rules.sync.judging import (
     BEHIND_RATIO,
     MIN_RATIO,
-    all_of_them,
-    and_others,
     beside_work,
     finding,
     idle_behind,
@@ -124,11 +122,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     fix = _fix_inside(calls.asker) if calls.asker else keep_on_device(facts) if back else _fix(facts, aside=aside)
     yield finding(
         facts,
-        facts.sync.waits.of("copy_out", *also),
+        calls,
         "copy_out",
         f"copying {size(facts.steps.per_step(calls.bytes))} a step from the device to the host{inside}{back}; the copies "
-        f"themselves take {device}{and_others(also)}",
-        fix + all_of_them(also),
+        f"themselves take {device}",
+        fix,
         "Record again: fewer `Memcpy DtoH` a step; the share of SY002 should fall below 2 %.",
         copied=copied if ratio >= limits["min_ratio"] and not also else EMPTY,
         also=also,

@@ -67,8 +67,6 @@ from rules.experts import AT_ONCE
 from rules.sync.judging import (
     BEHIND_RATIO,
     MIN_RATIO,
-    all_of_them,
-    and_others,
     beside_work,
     finding,
     fires,
@@ -154,10 +152,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     fix = special if special and _alone(calls) else (*special, _MASKED_RUN if facts.model.infers else _MASKED)
     yield finding(
         facts,
-        facts.sync.waits.of("shape", *also),
+        calls,
         "shape",
-        f"the size of the result of `{name}` depends on values on the device{and_others(also)}",
-        fix + all_of_them(also),
+        f"the size of the result of `{name}` depends on values on the device",
+        fix,
         "Record again: no device-to-host copy below these ops; the share of SY004 should fall below 2 %.",
         also=also,
     )

@@ -80,8 +80,6 @@ from rules.device_words import module, of_device
 from rules.sync.judging import (
     BEHIND_RATIO,
     MIN_RATIO,
-    all_of_them,
-    and_others,
     beside_work,
     finding,
     fires,
@@ -164,10 +162,10 @@ def _of_program(facts: Facts, limits: Limits) -> Finding | Outcome:
     inside = _inside_update(facts, calls)
     return finding(
         facts,
-        facts.sync.waits.of("explicit", *also),
+        calls,
         "explicit",
-        f"`{name}` outside any op{inside}, as `{_caller(facts, name)}` calls it{and_others(also)}",
-        _fix(facts, name, brings=brings, of_update=bool(inside)) + all_of_them(also),
+        f"`{name}` outside any op{inside}, as `{_caller(facts, name)}` calls it",
+        _fix(facts, name, brings=brings, of_update=bool(inside)),
         "Record again: no synchronize call inside the steps; the share of SY003 should fall below 2 %.",
         ()
         if facts.host.stacks.known

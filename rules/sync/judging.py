@@ -110,12 +110,12 @@ def _needed(facts: Facts, reason: str, calls: WaitingCalls) -> bool:
     return calls.collective is not None or 2 * max(timed, facts.sync.awaited_copies.blocked_ns) > calls.blocked_ns
 
 
-def and_others(also: tuple[str, ...]) -> str:
+def _and_others(also: tuple[str, ...]) -> str:
     """What else the program waits for, as the end of what it does; empty where nothing."""
     return f"; and {listed([_ASKED[one][1] for one in also])}, where it waits as well" if also else ""
 
 
-def all_of_them(also: tuple[str, ...]) -> tuple[Advice, ...]:
+def _all_of_them(also: tuple[str, ...]) -> tuple[Advice, ...]:
     """That the other waits have to go as well; nothing where there are none."""
     if not also:
         return ()
@@ -144,15 +144,17 @@ def finding(
 
     Args:
         facts: The measurements.
-        calls: The calls, from `facts.sync.waits`.
+        calls: The calls of the reason, from `facts.sync.waits`.
         reason: Their reason.
         what: What the program does, as the subject's cause: `reading single values off the device`.
         fix: What to change.
         verify: How to see that it worked.
         caveats: When this may be a false alarm here.
         copied: When the device does nothing but the copies that the calls wait for, as far as they could go.
-        also: Further reasons of the calls.
+        also: Reasons of further waits that have to go with them, from `with_others`.
     """
+    if also:
+        calls = facts.sync.waits.of(reason, *also)
     idle = facts.sync.waits.owned(reason, *also)
     behind = EMPTY if copied else idle_behind(facts, reason, *also)
     # What lies inside the calls is the smaller part: then it is what they leave behind that is told.
@@ -169,7 +171,7 @@ def finding(
         why=(
             f"The GPU {_doing(facts, claims if leaves else idle, copied)} of {facts.steps.each} "
             f"({share(facts.steps.ratio(claims.total_ns))}) {because}: "
-            f"{what} "
+            f"{what}{_and_others(also)} "
             f"({_often(facts, calls)}, the host is blocked for "
             f"{duration(facts.steps.per_step(calls.blocked_ns))} {facts.steps.a_unit})."
         ),
@@ -178,7 +180,7 @@ def finding(
             usual_claims=claims,
             basis=f"{BASIS}{_AND_COPIES if copied else ''}",
         ),
-        fix=_of_engine(facts, calls, claims) + fix,
+        fix=_of_engine(facts, calls, claims) + fix + _all_of_them(also),
         verify=verify,
         steps_seen=facts.steps.count_with(claims),
         evidence=_evidence(facts, calls, behind if leaves else EMPTY),

@@ -81,8 +81,6 @@ from rules.sync.asking_ops import CHECKS, reading_op, stated
 from rules.sync.judging import (
     BEHIND_RATIO,
     MIN_RATIO,
-    all_of_them,
-    and_others,
     beside_work,
     finding,
     fires,
@@ -141,16 +139,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     fix = (_stated(extension),) if extension else (stated(op),) if op else _fixes(facts, calls, checks=checks >= _MOST)
     yield finding(
         facts,
-        facts.sync.waits.of("scalar", *also),
+        calls,
         "scalar",
         "reading single values off the device"
         + (
             inside
             or f"{where(facts)}, as {_BY_COPY if calls.copied else _BY_VALUE} do{_next_to(facts, calls)}"
             + (f"; {share(checks)} of them answer a check (`all`, `any`, `isnan`, ...)" if checks >= _MOST else "")
-        )
-        + and_others(also),
-        fix + all_of_them(also),
+        ),
+        fix,
         "Record again: fewer device-to-host copies a step, and a longer launch lead; the share of SY001 should fall below 2 %.",
         _caveats(facts),
         also=also,

@@ -61,11 +61,19 @@ class InputFacts(Section):
         return input_code(self.trace, self._host, self.wait)
 
     @fact
+    def without_loader(self) -> bool:
+        """Whether a program was seen to draw from nothing: no range shows it, and the collector saw no loader of torch's."""
+        return self._no_loader_seen and not len(self.wait)
+
+    @fact
     def by_no_loader(self) -> bool:
         """Whether ranges show that batches are drawn, in a run in which the collector saw no loader of torch's draw one."""
-        wait, known = self.wait, self._recording.collected.num_workers is not None
-        torchs = wait.single_process or wait.multi_process or wait.own_workers
-        return bool(len(wait)) and self._recording.by_command and not known and not torchs
+        torchs = self.wait.single_process or self.wait.multi_process or self.wait.own_workers
+        return self._no_loader_seen and bool(len(self.wait)) and not torchs
+
+    @property
+    def _no_loader_seen(self) -> bool:
+        return self._recording.by_command and self._recording.collected.num_workers is None
 
     @fact
     def receiving(self) -> Receiving:

@@ -9,7 +9,7 @@ from analyzer.facts.device.launches import from_source
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.steps.index import counts, position_of
 from analyzer.facts.transfer.copies import Copies
-from analyzer.spans.arrays import BoolArray
+from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.grouping import sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import is_any
@@ -39,8 +39,7 @@ def state_out_bytes(steps: Steps, out: Copies, pauses: IntervalSet) -> int | Non
     sizes = out.frame["size_bytes"].fillna(0).to_numpy(dtype=np.int64)
     counts, sums = sums_by(step[step >= 0], sizes[step >= 0], len(used))
     usual = float(np.median(sums[~paused]))
-    enough = (sums >= max(_MIN_BYTES, _TIMES * usual)) & (counts >= _MIN_COPIES)
-    return int(sums[paused].sum()) if enough[paused].all() else None
+    return _state_bytes(counts, sums, usual, paused)
 
 
 def state_beside_bytes(trace: Trace, launched: pd.DataFrame, steps: Steps, others: BoolArray) -> int | None:
@@ -65,5 +64,10 @@ def state_beside_bytes(trace: Trace, launched: pd.DataFrame, steps: Steps, other
     step = position_of(at[copies], start, end)
     sizes = trace.copies["size_bytes"].fillna(0).to_numpy(dtype=np.int64)[row[copies]]
     number, sums = sums_by(step[step >= 0], sizes[step >= 0], len(start))
-    enough = (sums >= max(_MIN_BYTES, _TIMES * float(np.median(sums[usual])))) & (number >= _MIN_COPIES)
-    return int(sums[others].sum()) if enough[others].all() else None
+    return _state_bytes(number, sums, float(np.median(sums[usual])), others)
+
+
+def _state_bytes(copies: Int64Array, sums: Int64Array, usual_bytes: float, asked: BoolArray) -> int | None:
+    """Bytes of the steps asked about, where each of them copies as much as a state; else None."""
+    enough = (sums >= max(_MIN_BYTES, _TIMES * usual_bytes)) & (copies >= _MIN_COPIES)
+    return int(sums[asked].sum()) if enough[asked].all() else None

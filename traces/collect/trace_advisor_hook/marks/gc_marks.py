@@ -11,7 +11,8 @@ from typing import Any
 
 from ..software.own_code import is_own, qualified
 
-_OLDEST = 2
+# The generation whose passes go over all objects.
+OLDEST = 2
 
 
 class CollectionMarks:
@@ -60,7 +61,7 @@ class CollectionMarks:
 
     def note(self, generation: int) -> None:
         """Count a pass over all objects, and the program's own line that asked for it, if anybody did."""
-        if generation != _OLDEST:
+        if generation != OLDEST:
             return
         self.full += 1
         if is_asked_for():

@@ -9,11 +9,10 @@ import sys
 import time
 from types import CodeType, FrameType
 
-from ..marks.gc_marks import is_asked_for
+from ..marks.gc_marks import OLDEST, is_asked_for
 
 # The name of a pass that a program asked for, and of one that Python begins itself.
 ASKED_FOR, ON_ITS_OWN = "gc.collect", "garbage collection"
-_OLDEST = 2
 
 
 class HeldLock:
@@ -63,7 +62,7 @@ class HeldLock:
 
     def mark(self, phase: str, info: dict[str, int]) -> None:
         """A pass begins or ends; in a child that was forked meanwhile nobody asks."""
-        if info["generation"] != _OLDEST or os.getpid() != self._pid:
+        if info["generation"] != OLDEST or os.getpid() != self._pid:
             return
         if phase == "start":
             self._since_ns = time.perf_counter_ns()
@@ -85,4 +84,4 @@ class HeldLock:
 
 def _count() -> int:
     """Passes over all objects so far."""
-    return int(gc.get_stats()[_OLDEST]["collections"])
+    return int(gc.get_stats()[OLDEST]["collections"])
