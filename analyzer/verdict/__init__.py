@@ -18,6 +18,7 @@ from analyzer.verdict.case import Case, Evidence
 from analyzer.verdict.in_one_step import in_one_step
 from analyzer.verdict.looped import looped
 from analyzer.verdict.overrides import OVERRIDES
+from analyzer.verdict.seldom_pauses import left_out, seldom_pauses_ns
 from analyzer.verdict.shares import verdict
 
 __all__ = ["Evidence", "verdict", "verdict_of"]
@@ -36,6 +37,8 @@ def verdict_of(
     """
     if unusable:
         return Verdict(bound_by="unknown", ratio=0.0, text="Unknown: this trace cannot be the base of advice.")
+    seldom_ns = seldom_pauses_ns(facts, totals)
+    totals = {cause: ns - seldom_ns if cause == "python" else ns for cause, ns in totals.items()}
     of_launching = (evidence or {}).get("launch")
     loops = looped(facts, of_launching.claims if of_launching else EMPTY)
     beside = (facts.model.outside_passes & facts.time.waterfall.owned("compute")) - loops.time
@@ -49,11 +52,12 @@ def verdict_of(
         beside_ns=beside.total_ns,
         waits={name: getattr(waits, name).total_ns for name in waits.__struct_fields__},
     )
-    case = Case(facts, totals, found, loops.ns, evidence or {})
+    case = Case(facts, totals, found, loops.ns, evidence or {}, seldom_ns)
     answers = (override(case) for override in OVERRIDES)
     said = in_one_step(case, next((answer for answer in answers if answer is not None), found))
     # The sentences are written of a step; what was recorded may be a request, or the whole recording.
-    return msgspec.structs.replace(said, text=put(said.text, facts.steps.noun, trains=speaks_of_training(facts)))
+    text = said.text + left_out(seldom_ns, facts)
+    return msgspec.structs.replace(said, text=put(text, facts.steps.noun, trains=speaks_of_training(facts)))
 
 
 def _warmup_ratio(facts: Facts) -> float:

@@ -30,10 +30,11 @@ class Case(msgspec.Struct, frozen=True):
 
     Args:
         facts: The measurements.
-        totals: Nanoseconds by cause over the used steps.
+        totals: Nanoseconds by cause over the used steps, without `seldom_ns`.
         found: What the shares alone say.
         loops_ns: On a CPU-only trace, time of small ops in Python loops.
         evidence: What the rules for a bound say, by bound.
+        seldom_ns: Pauses of the used steps that the run has no room for; `totals` are without them.
     """
 
     facts: Facts
@@ -41,6 +42,7 @@ class Case(msgspec.Struct, frozen=True):
     found: Verdict
     loops_ns: int
     evidence: Mapping[str, Evidence]
+    seldom_ns: int = 0
 
     def says(self, bound_by: BoundBy, text: str) -> Verdict:
         """A verdict with the share that was found."""

@@ -138,7 +138,7 @@ def _by_pauses(case: Case) -> Verdict | None:
     if case.found.bound_by != "python":
         return None
     stops = facts.time.pauses.collected | facts.time.pauses.isolated
-    if facts.steps.ratio(stops.total_ns) < case.found.ratio / 2:
+    if facts.steps.ratio(stops.total_ns - case.seldom_ns) < case.found.ratio / 2:
         return None
     python = facts.time.pauses.collected or facts.time.known_activity(stops) is not None
     share_of = share(facts.steps.ratio(stops.total_ns))

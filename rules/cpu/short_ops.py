@@ -106,6 +106,13 @@ _ONCE_FOR_ALL = Advice(
     "-actions = [policy(torch.as_tensor(state)) for state in states]\n+actions = policy(torch.as_tensor(numpy.stack(states)))",
     "Where the model is asked for one environment at a time: step several side by side, and one call for the states of all.",
 )
+# Nothing says that there is a simulator: a solver reads what its next step depends on as well.
+_DECIDED_FOR_ALL = Advice(
+    "text",
+    "Give each call of the model more samples: several states, sequences or trajectories at once.",
+    "Each step asks the model and reads the answer before it asks again, as a solver does for the size of its next step, a sampler "
+    "for the next token or a simulator for the next state. Samples that go through one call share what it costs.",
+)
 
 
 def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Finding | Outcome]:
@@ -249,7 +256,9 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     )
     # Once or twice a step a loss or a metric may be read.
     if facts.sync.asked_in_turn >= _ASKED_OFTEN:
-        return (_ONCE_FOR_ALL, simulator(facts), fused)
+        if facts.recording.frameworks.uses("gymnasium", "stable_baselines3"):
+            return (_ONCE_FOR_ALL, simulator(facts), fused)
+        return (_DECIDED_FOR_ALL, _ONCE_FOR_ALL, fused)
     larger = larger_batch(facts)
     # A fit of all data at once, as of a Gaussian process, draws nothing and has no batch; a loop that slices its data has one.
     if facts.input.without_loader and facts.recording.collected.batch_size is None:

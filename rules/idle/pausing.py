@@ -39,9 +39,11 @@ RECORD_NOTHING = Advice(
 _RECORDED_RATIO = 0.5
 ROLL_OUT_FASTER = Advice(
     "text",
-    "Step many environments at once, in processes of their own, and ask the policy once for all of them.",
-    "stable-baselines3: `make_vec_env(..., n_envs=8, vec_env_cls=SubprocVecEnv)`; gymnasium: `AsyncVectorEnv`. A small policy "
-    "answers faster on the CPU than on a GPU.",
+    "Step several environments at once, and ask the policy once for all of them.",
+    "stable-baselines3: `make_vec_env(..., n_envs=8)`, and on policy an eighth of `n_steps`, so that a rollout stays as long; "
+    "gymnasium: `SyncVectorEnv`. Processes of their own (`SubprocVecEnv`, `AsyncVectorEnv`) gain only where a step of one "
+    "environment takes about a millisecond or more: to hand it over takes as long. A small policy answers faster on the CPU than "
+    "on a GPU.",
 )
 # Its name tells neither.
 RUN_SELDOM = Advice(

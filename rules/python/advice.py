@@ -117,7 +117,8 @@ PROCESSES = Advice(
 )
 _SIMULATOR = Advice(
     "python",
-    "envs = gymnasium.vector.AsyncVectorEnv([make_env] * 16)\nactions = policy(torch.from_numpy(observations))   # 16 at once",
+    "envs = gymnasium.vector.SyncVectorEnv([make_env] * 16)   # AsyncVectorEnv where steps are slow\n"
+    "actions = policy(torch.from_numpy(observations))   # 16 at once",
     "Where it steps an environment or a simulator after each read value: several at once, and one call of the policy for all.",
 )
 _SIMULATORS_OF_SB3 = Advice(

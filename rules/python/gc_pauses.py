@@ -123,7 +123,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if undecided is not None:
         yield undecided
         return
-    room = _room_ns(facts, time) if recorded else None
+    room = facts.time.collected_in_run_ns if recorded else None
     seldom = _seldom(facts, time) if room is not None else None
     yield Finding(
         why=_why(facts, time, longest, recorded=recorded),
@@ -184,19 +184,6 @@ def _saving(facts: Facts, time: IntervalSet, room: float | None) -> Saving:
         usual_claims=usual,
         basis="the pauses in the recorded steps; likely is what the run's steps have room for",
     )
-
-
-def _room_ns(facts: Facts, time: IntervalSet) -> float | None:
-    """What pauses can take of a step of the run without the profiler, at most; None where it was not timed, or is as long.
-
-    What a program asks for in most steps it asks for with or without a profiler.
-    """
-    run = facts.recording.run_course
-    rare = 2 * facts.steps.count_with(time) < facts.steps.count
-    if run is None or not run.judged or (facts.recording.asked_collections.mostly and not rare):
-        return None
-    room = run.beyond_usual_ns if rare else run.mean_ns
-    return room if room < facts.steps.per_step(time.total_ns) else None
 
 
 def _seldom(facts: Facts, time: IntervalSet) -> str:

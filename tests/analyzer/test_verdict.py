@@ -539,3 +539,26 @@ def test_a_recording_of_next_to_nothing_tells_of_no_program(ops: int, bound: str
     found = verdict_of(Facts(builder.trace()), {"compute": 100 * ops})
     assert found.bound_by == bound
     assert ("too little to say" in found.text) is (bound == "unknown")
+
+
+@pytest.mark.parametrize(
+    ("run_ms", "bound", "said"), [(None, "python", ""), (100, "python", ""), (64, "compute", "leaves out pauses")]
+)
+def test_pauses_that_the_run_has_no_room_for_bind_no_run(run_ms: float | None, bound: str, said: str) -> None:
+    """Steps of 60 ms, one of which the collector makes 300 ms: a profiler makes objects too, so there it comes more often."""
+    builder, at = TraceBuilder(None), 0
+    for number in range(6):
+        pause = 240_000 if number == 3 else 0
+        builder.step(number, at, 60_000 + pause)
+        builder.op("aten::linear", at, 25_000)
+        if pause:
+            builder.python("Python GC", at + 25_000, pause)
+        builder.op("aten::linear", at + 25_000 + pause, 30_000)
+        at += 60_000 + pause
+    if run_ms is not None:
+        times = [[190, 190 * 60_000_000], [10, round((run_ms * 200 - 60 * 190) * 1e6)]]
+        builder.top["advisor"] = {"run": {"steps": 200, "times": times}}
+    facts = Facts(builder.trace())
+    found = verdict_of(facts, {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES})
+    assert found.bound_by == bound
+    assert said in found.text

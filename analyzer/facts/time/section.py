@@ -21,6 +21,7 @@ from analyzer.facts.isolation import fact
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
+from analyzer.facts.time.collected_in_run import collected_in_run_ns
 from analyzer.facts.time.device_waits import DeviceWaits, device_waits
 from analyzer.facts.time.dispatching import dispatch_ratio, ways_between
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
@@ -188,6 +189,11 @@ class TimeFacts(Section):
         return pauses(
             self.trace, self._recording, self._device, self._steps, self._host, self.idle, self.waterfall, waiting
         )
+
+    @fact
+    def collected_in_run_ns(self) -> float | None:
+        """What garbage collections can take of a step without the profiler; None where nobody knows, or as much as recorded."""
+        return collected_in_run_ns(self._recording, self._steps, self.pauses.collected)
 
     @fact
     def stalled_ops(self) -> StalledOps:

@@ -125,8 +125,16 @@ def test_a_fit_of_all_data_at_once_is_told_that_it_has_no_batch(told: dict[str, 
 @pytest.mark.parametrize(("reads", "asks"), [(0, False), (1, False), (8, True)])
 def test_a_policy_is_asked_once_for_all(reads: int, asks: bool) -> None:
     """A value read between layers again and again is an answer that the program acts on."""
-    found = judged(RULE, world(reads=reads)).finding
+    found = judged(RULE, world(reads=reads, frameworks={"imported": {"gymnasium": "1.0"}})).finding
     assert ("policy(" in found.fix[0].code) is asks
+
+
+def test_who_reads_answers_in_turn_need_not_step_a_simulator() -> None:
+    """An ODE's solver reads the size of its next step: it was told of environments alone."""
+    first, second, *_ = judged(RULE, world(reads=8)).finding.fix
+    assert "more samples" in first.code
+    assert "solver" in (first.note or "")
+    assert "policy(" in second.code
 
 
 def test_stacks_tell_the_programs_own_code_from_the_way_to_the_next_op() -> None:
