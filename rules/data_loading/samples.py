@@ -23,8 +23,12 @@ def _once(facts: Facts, name: str = "samples") -> str:
 
 
 def random_samples(facts: Facts) -> bool:
-    """Whether samples come out different in each epoch: as their ops show it, or as the collector saw it."""
-    return facts.input.loading.draws or facts.recording.collected.random_samples is True
+    """Whether samples come out different in each epoch: as their ops show it, or as the collector saw it.
+
+    A data set that seeds a generator for each sample, as torchvision's `FakeData` does, draws what it drew before.
+    """
+    known = facts.recording.collected
+    return known.random_samples is True or (facts.input.loading.draws and not known.seeded_samples)
 
 
 def stackable(facts: Facts) -> bool:

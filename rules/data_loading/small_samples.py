@@ -48,8 +48,9 @@ workers they become 10 ms.
 
 ## When it is wrong
 Augmentation that must differ from sample to sample: batched transforms of torchvision draw once a batch. Where torch draws
-random numbers for every sample the rule is silent; augmentation that draws elsewhere (NumPy, `random`) leaves no op. Data
-larger than memory: see DL003 and DL007. How large the data are is known only where `advisor collect` recorded it.
+random numbers for every sample the rule is silent, unless the data set is known to seed a generator for each, which makes them the
+same in every epoch; augmentation that draws elsewhere (NumPy, `random`) leaves no op. Data larger than memory: see DL003 and DL007.
+How large the data are is known only where `advisor collect` recorded it.
 
 ## Thresholds
 - `min_ratio`: share of the used steps inside `__next__` from which the rule looks at all.

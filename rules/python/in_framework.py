@@ -73,12 +73,17 @@ def began(facts: Facts, line: SampledLine) -> bool:
 
 
 def only_starts(facts: Facts, line: CodeLine) -> bool:
-    """Whether a function of the program's only calls the loop of a framework: stacks show the update below it, too."""
-    main, update = facts.host.main_thread, facts.time.waterfall.owned("optimizer")
-    if facts.recording.frameworks.of_loop is None or main is None or not update:
+    """Whether a function of the program's only calls the loop of a framework: stacks show the step's own work below it, too."""
+    main, work = facts.host.main_thread, _of_the_loop(facts)
+    if facts.recording.frameworks.of_loop is None or main is None or not work:
         return False
-    places = facts.host.stacks.inside(main, update)
+    places = facts.host.stacks.inside(main, work)
     return bool(places) and places[0][0] == line
+
+
+def _of_the_loop(facts: Facts) -> IntervalSet:
+    """What surely runs below the loop: the update, or the ops where an optimizer is none of torch's, as fastai's."""
+    return facts.time.waterfall.owned("optimizer") or facts.time.waterfall.owned("compute")
 
 
 def branches(facts: Facts, time: IntervalSet, line: CodeLine) -> str:
@@ -102,7 +107,7 @@ def look_below(facts: Facts, time: IntervalSet) -> Advice:
 
 def _below(facts: Facts, time: IntervalSet) -> str:
     """Where most of a time begins to branch, as words; empty where that is no one function."""
-    frame = facts.host.frame_of_most(time, facts.time.waterfall.owned("optimizer"), _NEARLY_ALL)
+    frame = facts.host.frame_of_most(time, _of_the_loop(facts), _NEARLY_ALL)
     return "" if frame is None else f"`{frame.function}` ({frame.file})"
 
 

@@ -60,6 +60,7 @@ class Collected(msgspec.Struct, frozen=True):
         sample_form: What a sample is, where torch's own collation puts samples together: tensor, sequence or mapping (of tensors).
         sample_parts: Parts of it: 1 for a tensor.
         random_samples: Whether samples come out different in each epoch; None where the collector could not tell.
+        seeded_samples: Whether making a sample seeds a generator: what it draws is the same in every epoch.
         batch_parts: Share of making a batch that its parts take: `sampler` (choosing samples; none of it is a worker's), `dataset`
             and `collate`; timed where the training process makes it, sampled in workers; empty where nobody did either.
         stream: Whether the data set has no indices, and only yields samples one after the other.
@@ -107,6 +108,7 @@ class Collected(msgspec.Struct, frozen=True):
     sample_form: str | None
     sample_parts: int | None
     random_samples: bool | None
+    seeded_samples: bool
     batch_parts: dict[str, float]
     stream: bool
     stream_splits: bool | None
@@ -200,6 +202,7 @@ def collected(meta: Meta) -> Collected:
         masked_beyond_ratio=_mean([top.get("masked_beyond_ratio")], 1),
         sample_form=_text(sample.get("form")),
         sample_parts=_int(sample.get("parts")),
+        seeded_samples=dataset.get("seeds") is True,
         random_samples=dataset["random"] if isinstance(dataset.get("random"), bool) else None,
         batch_parts=_shares(_dict(top.get("batch_parts_ns"))) or _shares(_of_workers(_dict(top.get("lines")))),
         stream=isinstance(top.get("stream"), dict),

@@ -134,6 +134,20 @@ def test_augmentation_is_not_to_be_frozen(draws: int, state: State) -> None:
     assert any("default_collate(samples)" in code for code in advised) is (state is State.FIRED)
 
 
+@pytest.mark.parametrize(("known", "state"), [({}, State.CLEAR), ({"seeds": True}, State.FIRED)])
+def test_what_is_drawn_of_a_seed_of_each_sample_is_the_same_in_every_epoch(
+    known: dict[str, object], state: State
+) -> None:
+    """torchvision's `FakeData`, of 86 % of a step, was said to come out different in every epoch."""
+    small = SMALL | {"dataset": {**SMALL["dataset"], "random": False, **known}}
+    assert run(RULE, world(advisor=small, draws=8)).state is state
+
+
+def test_a_seed_tells_nothing_of_what_moves_the_generator_behind_it() -> None:
+    small = SMALL | {"dataset": {**SMALL["dataset"], "random": True, "seeds": True}}
+    assert run(RULE, world(advisor=small)).state is State.CLEAR
+
+
 def test_the_fix_names_the_batch_of_this_run() -> None:
     assert "batch_size=8," in judged(RULE, world(advisor=SMALL)).finding.fix[1].code
     assert "batch_size=batch_size," in judged(RULE, world()).finding.fix[1].code

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .common import FAILURES, reach
-from .loader.batches import BatchLook, draws, sample_form
+from .loader.batches import BatchLook, draws, sample_form, seeds
 from .loader.dataset_parts import own_workers, stream_of
 
 # torchrun and accelerate, Open MPI.
@@ -139,7 +139,7 @@ def describe_data(loader: Any, look: BatchLook) -> dict[str, Any]:
         "batch_kind": look.kind,
         "sample": sample_form(loader, look.form),
         "random": draws(loader, look.drawn),
-    }
+    } | ({"seeds": True} if seeds(loader) else {})
 
 
 def _length(data: Any) -> int | None:

@@ -12,7 +12,14 @@ pytest.importorskip("torch")
 import torch
 from torch.utils.data import DataLoader, Dataset, Subset
 
-from traces.collect.trace_advisor_hook.loader.batches import BatchLook, bytes_of, draws, kind_of, masked_places
+from traces.collect.trace_advisor_hook.loader.batches import (
+    BatchLook,
+    bytes_of,
+    draws,
+    kind_of,
+    masked_places,
+    seeds,
+)
 
 VALUES = [torch.zeros(3) for _ in range(20)]
 
@@ -127,6 +134,7 @@ def test_a_data_set_that_seeds_each_sample_is_not_taken_to_be_random() -> None:
             return torch.randn(4)
 
     assert draws(DataLoader(Seeded()), None) is None
+    assert (seeds(DataLoader(Subset(Seeded(), range(4)))), seeds(DataLoader(Cropped()))) == (True, False)
 
 
 def test_what_the_data_set_calls_tells_too_where_workers_make_the_batches() -> None:

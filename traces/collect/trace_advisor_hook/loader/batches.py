@@ -177,6 +177,13 @@ def draws(loader: Any, drawn: bool | None) -> bool | None:
     return drawn
 
 
+def seeds(loader: Any) -> bool:
+    """Whether making a sample seeds a generator: what it draws then is the same in every epoch."""
+    with contextlib.suppress(*FAILURES):
+        return any(_SEEDS & _called(data) for data in data_sets(getattr(loader, "dataset", None)))
+    return False
+
+
 def _states() -> tuple[Any, ...]:
     """What the generators of Python, NumPy and torch hold."""
     found: list[Any] = [random.getstate()]
@@ -196,7 +203,11 @@ def _random(transform: Any) -> bool:
 
 
 def _calls_random(data: Any) -> bool:
-    code = getattr(getattr(type(data), "__getitem__", None), "__code__", None)
-    names = set() if code is None else set(code.co_names)
+    names = _called(data)
     # What seeds a generator for each sample draws the same numbers in every epoch.
     return bool(_DRAWS & names) and not _SEEDS & names
+
+
+def _called(data: Any) -> set[str]:
+    code = getattr(getattr(type(data), "__getitem__", None), "__code__", None)
+    return set() if code is None else set(code.co_names)
