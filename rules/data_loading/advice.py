@@ -9,6 +9,7 @@ from analyzer.finding import Advice
 from analyzer.units import count, size
 from rules.changes import larger_batch
 from rules.data_loading import words
+from rules.data_loading.kept import made_once_already
 from rules.data_loading.packed import packed
 from rules.data_loading.parts import (
     collate_stays,
@@ -40,7 +41,7 @@ _BATCHES_OF_AN_EPOCH = 10
 
 def prefers_memory(facts: Facts) -> bool:
     """Whether keeping the data in memory comes before worker processes: no core is left for them, or a sample is all overhead."""
-    if not may_fit(facts):
+    if not may_fit(facts) or made_once_already(facts):
         return False
     cores, per_sample = facts.recording.collected.cores, facts.input.loading.per_sample_ns
     return (cores is not None and cores <= FEW_CORES) or (per_sample is not None and per_sample < CHEAP_SAMPLE_NS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 from analyzer.units import size
-from rules.data_loading import words
+from rules.data_loading import kept, words
 
 _OF_IMAGES = ("torchvision", "cv2", "timm", "albumentations", "monai", "detectron2", "mmengine")
 # How whole batches are taken of samples that torch's own collation has put together.
@@ -68,15 +68,17 @@ def in_memory(facts: Facts) -> Advice:
         return Advice(
             "python",
             _once(facts, "dataset"),
-            f"{where}: load and transform once, and give the framework this list: it is a data set too, whatever a sample is.",
+            f"{where}: load and transform once, and give the framework this list: it is a data set too, whatever a sample is."
+            f"{kept.sentence(facts)}",
         )
     if not stackable(facts):
         return Advice(
             "python",
             f"{_once(facts)}\nloader = DataLoader(samples, ..., collate_fn=loader.collate_fn)",
-            f"{where}: a list of samples is a data set too, whatever a sample is; the step only puts batches together.",
+            f"{where}: a list of samples is a data set too, whatever a sample is; the step only puts batches together."
+            f"{kept.sentence(facts)}",
         )
-    if facts.recording.collected.dataset_name == "TensorDataset" and _has_all(facts):
+    if already_tensors(facts):
         return Advice(
             "diff",
             "-for batch in loader:\n+data = dataset.tensors\n"
@@ -92,7 +94,7 @@ def in_memory(facts: Facts) -> Advice:
         f"{_taken(facts, '    batch = ')}",
         f"{where}: load and transform once, then index whole batches; no per-sample Python is left in the step. "
         "Random augmentation then has to run on the batch (torchvision.transforms.v2; it draws once per batch)."
-        f"{_parts(facts)}{_order(facts)}",
+        f"{_parts(facts)}{_order(facts)}{kept.sentence(facts)}",
     )
 
 
@@ -137,6 +139,11 @@ def _streamed_batches(facts: Facts) -> Advice:
     )
 
 
+def already_tensors(facts: Facts) -> bool:
+    """Whether all samples are held as tensors, of which batches can be taken at once."""
+    return facts.recording.collected.dataset_name == "TensorDataset" and _has_all(facts)
+
+
 def _has_all(facts: Facts) -> bool:
     """Whether each rank takes all samples of its data set: of several, each takes those that its sampler gives it.
 
@@ -179,13 +186,14 @@ def stored(facts: Facts) -> Advice:
             "python",
             f"for number, sample in enumerate({samples}):   # once, before training\n"
             '    torch.save(sample, folder / f"{number}.pt")   # read, tokenised, built: as the loader gets it',
-            "What is the same in every epoch (reading, tokenising, building graphs) can be done once and stored.",
+            "What is the same in every epoch (reading, tokenising, building graphs) can be done once and stored."
+            f"{kept.in_a_file(facts)}",
         )
     return Advice(
         "python",
         "for number, (image, label) in enumerate(raw_dataset):   # once, before training\n"
         '    torch.save((resize(image), label), folder / f"{number}.pt")   # uint8 tensor, already decoded and resized',
-        "What is the same in every epoch (decoding, resizing, tokenising) can be done once and stored.",
+        f"What is the same in every epoch (decoding, resizing, tokenising) can be done once and stored.{kept.in_a_file(facts)}",
     )
 
 

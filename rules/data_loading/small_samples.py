@@ -50,7 +50,9 @@ workers they become 10 ms.
 Augmentation that must differ from sample to sample: batched transforms of torchvision draw once a batch. Where torch draws
 random numbers for every sample the rule is silent, unless the data set is known to seed a generator for each, which makes them the
 same in every epoch; augmentation that draws elsewhere (NumPy, `random`) leaves no op. Data larger than memory: see DL003 and DL007.
-How large the data are is known only where `advisor collect` recorded it.
+How large the data are is known only where `advisor collect` recorded it. A run that passes through its data once, as `advisor
+collect` counts it to its end, makes each sample once as it is: there the rule fires only where whole batches can be taken of what
+is held already, or a sample is mostly overhead.
 
 ## Thresholds
 - `min_ratio`: share of the used steps inside `__next__` from which the rule looks at all.
@@ -84,6 +86,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share, size
 from rules.data_loading import one_long_call, place
 from rules.data_loading.advice import CHEAP_SAMPLE_NS, MEMORY_BYTES, more_workers, suggested_workers, tiny_batches
+from rules.data_loading.kept import made_once_already
 from rules.data_loading.own_workers import own_workers
 from rules.data_loading.parts import (
     collate_ratio,
@@ -94,7 +97,15 @@ from rules.data_loading.parts import (
     sampler_takes,
     saved_ratio,
 )
-from rules.data_loading.samples import in_memory, random_samples, replaces_sampler, stackable, whole_batches
+from rules.data_loading.samples import (
+    already_tensors,
+    in_memory,
+    random_samples,
+    replaces_sampler,
+    stackable,
+    takes_whole_batches,
+    whole_batches,
+)
 from rules.data_loading.words import makes_loader
 
 META = RuleMeta(
@@ -205,8 +216,11 @@ def _dear(facts: Facts, limits: Limits) -> Outcome | None:
             f"a library's collate function takes {share(collate_ratio(facts))} of making a batch: samples kept in memory save "
             "nothing of it"
         )
+    cheap = (made.per_sample_ns or 0.0) < limits["max_sample_ns"]
+    if made_once_already(facts) and not already_tensors(facts) and not (cheap and takes_whole_batches(facts)):
+        return clear("the run passes through its data once: it makes each sample once as it is")
     ops = made.ops_ns / facts.input.wait.host.total_ns
-    if known is not None or (made.per_sample_ns or 0.0) < limits["max_sample_ns"]:
+    if known is not None or cheap:
         return None
     # An op that alone takes as long as a cheap sample computes: on a batch it takes as long for each of them.
     if ops >= limits["min_ops_ratio"] and (made.mean_op_ns or 0) < limits["max_sample_ns"]:
@@ -224,7 +238,10 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     whole = () if replaces_sampler(facts) else (whole_batches(facts),)
     # What is streamed is seldom known to fit in memory: batches of the stream's own need no more of it.
     known = facts.recording.collected
-    kept = (*whole, in_memory(facts)) if known.stream and known.dataset_bytes is None else (in_memory(facts), *whole)
+    whole_first = (known.stream and known.dataset_bytes is None) or (
+        made_once_already(facts) and not already_tensors(facts)
+    )
+    kept = (*whole, in_memory(facts)) if whole_first else (in_memory(facts), *whole)
     return (*tiny_batches(facts), *kept, *last)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzer.facts.isolation import fact
 from analyzer.facts.recording.asked_collections import AskedCollections, asked_collections
 from analyzer.facts.recording.collected import Collected, by_command, collected
+from analyzer.facts.recording.data_passes import data_passes
 from analyzer.facts.recording.engines import onnx_runtime, serving_engine, transformer_engine
 from analyzer.facts.recording.forward_inputs import ForwardInputs, forward_inputs
 from analyzer.facts.recording.frameworks import Frameworks, frameworks
@@ -125,6 +126,11 @@ class RecordingFacts(Section):
     def run_course(self) -> RunCourse | None:
         """The whole run; None where the recording says nothing of it."""
         return run_course(self.trace.meta)
+
+    @fact
+    def data_passes(self) -> float | None:
+        """How often the whole run passes through its data set; None where nobody knows."""
+        return data_passes(self.collected, self.run_course, self.world_size or 1)
 
     @fact
     def training_lines(self) -> LineSamples:

@@ -219,3 +219,40 @@ def test_rows_of_a_tensor_dataset_are_put_together_tensor_by_tensor(together: in
 )
 def test_rows_that_are_put_together_otherwise_are_not_counted(together: int, labels: int) -> None:
     assert run(RULE, rows_of_tensors(together=together, labels=labels)).state is State.CANNOT_TELL
+
+
+def passing(times: float, *, name: str = "Own", sample: float = 100, **run: object) -> TraceBuilder:
+    """A run of 100 steps without the profiler that takes each of its samples so many times, in batches of 8."""
+    known = {
+        "length": round(800 / times),
+        "sample_bytes": 3_136,
+        "name": name,
+        "sample": {"form": "tensor", "parts": 1},
+    }
+    told = {"steps": 100, "times": [[100, 1_000_000_000]], **run}
+    steps = {"batches_per_step": 1}
+    return world(advisor=SMALL | {"dataset": known, "run": told, "steps": steps, "batch_size": 8}, sample=sample)
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [(1, "once: there it saves nothing"), (2, "2 times: to make them once takes as long"), (20, "")],
+)
+def test_a_run_that_passes_through_its_data_a_few_times_makes_them_all_the_same(times: float, said: str) -> None:
+    kept = next(one for one in judged(RULE, passing(times)).finding.fix if "range(len(dataset))" in one.code)
+    assert ("passes through its data" in (kept.note or "")) is bool(said)
+    assert said in (kept.note or "")
+
+
+def test_samples_that_are_made_once_as_it_is_are_not_to_be_kept() -> None:
+    """A program of one epoch was told that a list of all samples saves 86 % of its step."""
+    assert "makes each sample once" in run(RULE, passing(1, sample=300)).reason
+    assert run(RULE, passing(1, sample=300, stopped=True)).state is State.FIRED
+    assert run(RULE, passing(3, sample=300)).state is State.FIRED
+    assert run(RULE, passing(1, sample=300, name="TensorDataset")).state is State.FIRED
+
+
+@pytest.mark.parametrize("times", [1, 5])
+def test_whole_batches_of_what_is_held_come_first_where_each_is_made_once(times: int) -> None:
+    first = judged(RULE, passing(times)).finding.fix[0].code
+    assert ("class InMemory" in first) is (times == 1)
