@@ -2,7 +2,8 @@
 
 ## What it finds
 A loader without workers whose time goes into the same few operations repeated for every sample, on samples so cheap or
-data so small that whole batches could be taken from memory.
+data so small that whole batches could be taken from memory; or worker processes that take samples out of tensors in memory
+(`TensorDataset`), and training waits for them.
 
 ## Why it costs time
 Fetching a sample runs a dataset's `__getitem__`, a chain of transforms and, at the end, a collation: dozens of Python calls
@@ -84,7 +85,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share, size
-from rules.data_loading import one_long_call, place
+from rules.data_loading import one_long_call, place, tensors_in_workers
 from rules.data_loading.advice import CHEAP_SAMPLE_NS, MEMORY_BYTES, more_workers, suggested_workers, tiny_batches
 from rules.data_loading.kept import made_once_already
 from rules.data_loading.own_workers import own_workers
@@ -122,7 +123,7 @@ META = RuleMeta(
         Threshold("min_ops_ratio", 0.6, "ratio", "rules.md DL006: most of the time, so batching the ops pays"),
         Threshold("max_dataset_bytes", MEMORY_BYTES, "bytes", "a quarter of the memory of a machine with 8 GiB"),
     ),
-    explains=("DL001", "DL002", "DL007"),
+    explains=("DL001", "DL002", "DL003", "DL007"),
     references=("https://docs.pytorch.org/docs/stable/data.html#loading-batched-and-non-batched-data",),
     measured=True,
     outside=("in-memory",),
@@ -136,6 +137,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     reason = _why_not(facts, limits)
     if reason is not None:
         yield reason
+        return
+    if tensors_in_workers.sent_back(facts):
+        yield tensors_in_workers.finding(facts)
         return
     wait, made = facts.input.wait, facts.input.loading
     each = made.per_sample_ns or 0.0
@@ -191,6 +195,8 @@ def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
         return not_applicable(f"the data ({size(known)}) are taken to be larger than memory")
     if facts.input.by_no_loader:
         return not_applicable("no DataLoader makes the batches (DL001)")
+    if tensors_in_workers.sent_back(facts):
+        return None
     if not wait.single_process:
         makers = own_workers(facts) if wait.own_workers else "worker processes"
         return cannot_tell(f"samples are made in {makers}; record once with num_workers=0 to see them")

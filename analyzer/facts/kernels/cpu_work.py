@@ -22,7 +22,8 @@ from traces.trace import Trace
 # The ops that do the multiplying themselves, not those that call them.
 _MATRIX = Pattern(
     r"aten::(?:addmm|mm|bmm|baddbmm|addbmm|mkldnn_linear|mkldnn_convolution\w*|_?slow_conv\w*|thnn_conv\w*|convolution_backward"
-    r"|mkldnn_linear_backward\w*|_scaled_dot_product_flash_attention_for_cpu\w*)$|mkldnn::_(?:linear|convolution)_pointwise"
+    r"|mkldnn_linear_backward\w*|mkldnn_rnn_layer(?:_backward)?|_scaled_dot_product_flash_attention_for_cpu\w*)$"
+    r"|mkldnn::_(?:linear|convolution)_pointwise"
 )
 _REORDER = Pattern(
     r"aten::(?:to_mkldnn|_to_dense|mkldnn_reorder\w*|_mkldnn_reshape|_mkldnn_transpose\w*)$|mkldnn::_reorder\w*"
@@ -41,7 +42,7 @@ class CpuWork(msgspec.Struct, frozen=True):
     """Ops on the step's thread, inside the used steps; overlapping ones count once.
 
     Args:
-        matrix: Time in matrix multiplications and convolutions whose calls usually last long enough to be mostly arithmetic.
+        matrix: Time in matrix multiplications, convolutions and recurrent layers whose calls usually last long enough to be mostly arithmetic.
         single: The part of it that is known to work on 32-bit floats.
         double: The part of it that is known to work on 64-bit floats.
         short: The part of it that is known to work on 16-bit floats.

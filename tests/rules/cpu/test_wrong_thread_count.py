@@ -48,6 +48,18 @@ def test_fires_with_perfect_scaling_as_bound() -> None:
     assert "set_num_threads(4)" in found.finding.fix[0].code
 
 
+def test_a_recurrent_layer_is_matrix_work() -> None:
+    """An LSTM that oneDNN computes whole takes two thirds as long on two threads as on one (2026-11-28)."""
+    builder = TraceBuilder(None, advisor={"usable_cores": 2, "threads": {"intra_op": 1}})
+    for number in range(3):
+        at = number * 10_000
+        builder.step(number, at, 10_000)
+        builder.op("aten::mkldnn_rnn_layer", at, 3_000)
+        builder.op("aten::mkldnn_rnn_layer_backward", at + 3_000, 5_000)
+        builder.op("aten::relu", at + 8_000, 2_000)
+    assert judged(RULE, builder).ns_per_step == 4_000_000
+
+
 def test_too_many_threads_have_no_bound() -> None:
     found = judged(RULE, world(threads=16))
     assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)

@@ -256,3 +256,31 @@ def test_samples_that_are_made_once_as_it_is_are_not_to_be_kept() -> None:
 def test_whole_batches_of_what_is_held_come_first_where_each_is_made_once(times: int) -> None:
     first = judged(RULE, passing(times)).finding.fix[0].code
     assert ("class InMemory" in first) is (times == 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "sample", "state"),
+    [
+        ("TensorDataset", {"form": "sequence", "parts": 2}, State.FIRED),
+        ("Own", {"form": "sequence", "parts": 2}, State.CANNOT_TELL),
+        ("TensorDataset", None, State.CANNOT_TELL),  # a collation of the program's own
+    ],
+)
+def test_workers_that_take_samples_out_of_tensors_are_no_help(
+    name: str, sample: dict[str, object] | None, state: State
+) -> None:
+    """A study of small networks was told to store each sample of a `TensorDataset` in a file of its own."""
+    known = {"length": 3_000, "sample_bytes": 128, "name": name, "batch_kind": "tensors", "sample": sample}
+    builder = TraceBuilder(
+        None, advisor={"loader": {"num_workers": 2, "batch_size": 64}, "dataset": known, "usable_cores": 2}
+    )
+    for number in range(6):
+        at = number * 5_000
+        builder.step(number, at, 5_000).loader(at, 2_000, workers=2)
+        builder.op("aten::linear", at + 2_000, 3_000)
+    result = run(RULE, builder)
+    assert result.state is state
+    for found in result.findings:
+        assert "2 worker processes take samples one by one" in found.why
+        assert "dataset.tensors" in found.fix[0].code
+        assert found.saving.claims.total_ns == 6 * 2_000_000
