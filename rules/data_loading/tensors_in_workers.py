@@ -27,9 +27,9 @@ def finding(facts: Facts) -> Finding:
     workers = count(number, "worker process", "worker processes") if number else "Worker processes"
     batches = whole_batches(facts)
     return Finding(
-        why=f"{workers} take{end} samples one by one out of tensors that the training process holds as well, put{end} them together, and "
-        f"send{end} them back: training waits for {duration(facts.steps.per_step(wait.owned.total_ns))} of {facts.steps.each} "
-        f"({share(facts.steps.ratio(wait.owned.total_ns))}).{data}",
+        why=f"{workers} take{end} samples one by one out of tensors that the training process holds as well, put{end} them "
+        f"together, and send{end} them back: training waits for {duration(facts.steps.per_step(wait.owned.total_ns))} of "
+        f"{facts.steps.each} ({share(facts.steps.ratio(wait.owned.total_ns))}).{data}",
         saving=Saving(
             wait.owned,
             behind=facts.sync.behind(wait.inside),

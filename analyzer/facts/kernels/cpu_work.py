@@ -42,7 +42,8 @@ class CpuWork(msgspec.Struct, frozen=True):
     """Ops on the step's thread, inside the used steps; overlapping ones count once.
 
     Args:
-        matrix: Time in matrix multiplications, convolutions and recurrent layers whose calls usually last long enough to be mostly arithmetic.
+        matrix: Time in matrix multiplications, convolutions and recurrent layers whose calls usually last long enough to be mostly
+            arithmetic.
         single: The part of it that is known to work on 32-bit floats.
         double: The part of it that is known to work on 64-bit floats.
         short: The part of it that is known to work on 16-bit floats.
