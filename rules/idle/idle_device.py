@@ -1,7 +1,8 @@
 """ID002 idle-device: the device does nothing for a large part of the step.
 
 ## What it finds
-How long the device idles, and what the host does meanwhile. It is the headline over the other findings: a symptom, never a cause.
+How long the device idles, and what the host does meanwhile. It is the headline over the other findings: a symptom. A cause it is
+where devices of one process work in turn: no other rule is about that.
 
 ## Why it costs time
 An idle device is paid for and not used. What it waits for is what other rules name.
@@ -30,9 +31,12 @@ for batch, target in DataLoader(dataset, batch_size=64, num_workers=4, pin_memor
 
 ## Fix
 1. Start with the largest cause in the table; the rule that belongs to it says what to do.
+2. Devices in turn: one device, where it holds the model; else layers split over the devices, or several batches in flight.
 
 ## Expected gain
-None of its own: the sum of the other findings. What remains after them is unexplained.
+None of its own: the sum of the other findings. What remains after them is unexplained. Of devices in turn at most the waits for
+another device: how much of them comes back depends on how evenly the work is split. One device alone frees the others and is as
+fast as before.
 
 ## When it is wrong
 A window that begins before the first kernel of a single step. Several devices in one trace: this is the one with the most
@@ -54,7 +58,7 @@ from collections.abc import Iterator
 from analyzer.cause_names import IDLE_CAUSES
 from analyzer.facts import Facts
 from analyzer.facts.time.device_waits import WORDS
-from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, Severity, clear
+from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Severity, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, listed, share
 from traces.trace import Capability
@@ -76,6 +80,12 @@ META = RuleMeta(
 
 # Start-up that is most of the idle time is what the finding is about.
 _MOST = 0.5
+_IN_TURN = Advice(
+    "text",
+    "Layers put on devices one behind the other (`device_map`) work one device at a time: split each layer over the devices (tensor "
+    "parallelism), or keep several batches in flight (a pipeline). Where a single device holds the model, in 16 bits or fewer, keep "
+    "it there: a step takes as long, and the other devices are free.",
+)
 # What the host does while the device idles, and the rule that says what to do about it.
 _WORDS: dict[str, tuple[str, str | None]] = {
     "device_wait": ("launched work has not started yet", None),
@@ -103,18 +113,23 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     causes = sorted((cause for cause in owned if owned[cause]), key=lambda cause: -owned[cause])
     largest, code, longest_ns = _largest(facts, causes[0])
     part = share(facts.steps.ratio(longest_ns))
+    in_turn = causes[0] == "device_wait" and _in_turn(facts)
     bars = tuple(Bar(_WORDS[cause][0], facts.steps.per_step(owned[cause])) for cause in causes)
     yield Finding(
         why=(
             f"The GPU idles {much} the step: {duration(facts.steps.per_step(facts.time.idle.total_ns))} of "
             f"{duration(facts.steps.per_step(facts.steps.total_ns))} ({share(ratio)}). For the largest part ({part}) {largest}."
         ),
-        saving=Saving(),
-        fix=(Advice("text", _next(facts, causes[0], code), "This is a symptom, not a cause."),),
-        verify="Record again: the idle share should fall by what the other findings claim, at most.",
+        saving=_side_by_side(facts) if in_turn else Saving(),
+        fix=(_IN_TURN,) if in_turn else (Advice("text", _next(code), "This is a symptom, not a cause."),),
+        verify="Record again: each device idles less, and they work at the same time."
+        if in_turn
+        else "Record again: the idle share should fall by what the other findings claim, at most.",
         steps_seen=facts.steps.count,
         evidence=(Bars("while the GPU idles (mean step)", "ns", bars),),
-        severity_cap=Severity.INFO,
+        title="GPUs work in turn" if in_turn else None,
+        confidence=Confidence.MEDIUM if in_turn else Confidence.HIGH,
+        severity_cap=Severity.HIGH if in_turn else Severity.INFO,
     )
 
 
@@ -163,13 +178,14 @@ def _in_turn(facts: Facts) -> bool:
     return max(waits.__struct_fields__, key=lambda part: int(getattr(waits, part).total_ns)) == "for_device"
 
 
-def _next(facts: Facts, cause: str, code: str | None) -> str:
-    if cause == "device_wait" and _in_turn(facts):
-        return (
-            "Layers put on devices one behind the other (`device_map`) work one device at a time: where a single one holds the "
-            "model, in 16 bits or fewer, keep it there; else split each layer over the devices (tensor parallelism), or keep "
-            "several batches in flight (a pipeline)."
-        )
+def _side_by_side(facts: Facts) -> Saving:
+    return Saving(
+        facts.time.device_waits.for_device,
+        basis="waits of this device for another one of the process; none are left where all have as much to do at the same time",
+    )
+
+
+def _next(code: str | None) -> str:
     if code is None:
         return (
             "No rule is about the largest part: it depends on other work of the device, or on what was not recorded. "

@@ -335,8 +335,8 @@ STORIES = (
     Story(
         "two GPUs in turn", "LLM inference, device_map", "https://huggingface.co/docs/accelerate/usage_guides/big_modeling",
         "naive model parallelism: one GPU works at a time; tensor parallelism, or batches in flight", _in_turn,
-        bound=("queue",), told=("~in turn|its turn|at a time|the other (?:device|GPU)|[Tt]wo devices|2 devices|both devices",),
-        never=("GR004", "ID001", "ID002", "PY001", "PR001", "SY002", *OF_TRAINING),
+        bound=("queue",), told=("ID002", "~tensor parallelism|pipeline"),
+        never=("GR004", "ID001", "PY001", "PR001", "SY002", *OF_TRAINING),
     ),
     Story(
         "bmm in half on an Arc", "LLM inference, XPU", GITHUB + "intel/intel-extension-for-pytorch/issues/433",

@@ -62,6 +62,22 @@ def test_launched_work_that_waits_is_told_by_what_for(graph: bool, words: str) -
     assert words in judged(RULE, builder).finding.why
 
 
+@pytest.mark.parametrize("alone", [False, True])
+def test_devices_in_turn_are_a_cause_that_no_other_rule_is_about(alone: bool) -> None:
+    """The first device's second kernel is launched at once and starts behind what the other one does, where there is one."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        builder.launch(at, kernel_start=at + 10, kernel_dur=29_990)
+        if not alone:
+            builder.launch(at + 10, kernel_start=at + 30_000, kernel_dur=40_000, device=1)
+        builder.launch(at + 20, kernel_start=at + 70_000, kernel_dur=30_000)
+    found = judged(RULE, builder)
+    assert (found.finding.title == "GPUs work in turn", "pipeline" in found.finding.fix[0].code) == (not alone, not alone)
+    assert (found.severity is Severity.INFO, found.ns_per_step) == ((True, 0) if alone else (False, 40_000_000))
+
+
 def starting(*, each: bool) -> TraceBuilder:
     """Four steps of 100 ms whose first, or each, loads a module for 80 ms inside an op, before a kernel of 10 ms."""
     builder = TraceBuilder()
