@@ -42,6 +42,10 @@ _ACTIVATIONS = (
     " The backward pass asks for it, and as much was copied to the host before, in tensors of the same sizes: activations that are "
     "kept there meanwhile, as `save_on_cpu` and offloading do; no batch."
 )
+_UPDATED = (
+    " Most of it is sent behind the backward pass, and as much is copied to the host: gradients, and the weights that an optimizer "
+    "updates there; no batch."
+)
 COMPUTED_ON_DEVICE = Advice(
     "python",
     "import cupy, cupyx.scipy.ndimage as ndimage          # NumPy and SciPy by another name, on the GPU\n"
@@ -83,6 +87,8 @@ def what_is_sent(facts: Facts) -> str:
         return _ADAPTERS
     if facts.transfer.activations_saved:
         return _ACTIVATIONS
+    if facts.transfer.updated_on_host:
+        return _UPDATED
     if facts.transfer.piece_by_piece:
         return _PIECES
     if facts.transfer.there_and_back:

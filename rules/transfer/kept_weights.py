@@ -22,11 +22,26 @@ _SAVED = (
     Advice("text", "Where the device has room for some of them: save only those of the largest layers on the host."),
 )
 
+_UPDATED = (
+    Advice(
+        "text",
+        "Where the device has room for the optimizer's state, as in 8 bits or split over the ranks: update there, and none of this "
+        "is copied. In DeepSpeed without `offload_optimizer`.",
+    ),
+    Advice(
+        "text",
+        "Else fewer updates: with gradients accumulated over more micro-batches, in the device's memory, the copies come once for "
+        "all of them. It is another batch size.",
+    ),
+)
+
 
 def keep_on_device(facts: Facts) -> tuple[Advice, ...]:
     """What is sent piece by piece, or model by model, stays on the device, or is sent beside the kernels."""
     if facts.transfer.adapters:
         return (adapters.KEPT,)
+    if facts.transfer.updated_on_host:
+        return _UPDATED
     if facts.transfer.activations_saved:
         return _SAVED
     if facts.transfer.there_and_back:

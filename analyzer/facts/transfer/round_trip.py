@@ -47,5 +47,23 @@ def asked_for_backwards(trace: Trace, to_device: Copies) -> bool:
     return bool(2 * size[inside].sum() > to_device.bytes)
 
 
+def updated_on_host(to_device: Copies, to_host: Copies, behind: IntervalSet) -> bool:
+    """Whether most bytes are sent behind the backward pass and the steps copy as much to the host: gradients there, weights back.
+
+    A batch that is sent ahead comes behind the pass as well, and next to nothing goes the other way.
+
+    Args:
+        to_device: Copies to the device in the used steps.
+        to_host: Copies to the host.
+        behind: Host time behind the backward passes.
+    """
+    called = to_device.with_call
+    size = called["size_bytes"].fillna(0).to_numpy(dtype=np.int64)
+    inside = behind.contains(called["call_start_ns"].to_numpy("int64"))
+    # Gradients have as many bytes as the weights, or half or twice as many where formats differ.
+    as_much = to_device.bytes <= 2 * to_host.bytes and to_host.bytes <= 2 * to_device.bytes
+    return bool(as_much and 2 * size[inside].sum() > to_device.bytes)
+
+
 def _sizes(copies: Copies) -> Counter[int]:
     return Counter(copies.frame["size_bytes"].fillna(0).to_numpy(dtype=np.int64).tolist())

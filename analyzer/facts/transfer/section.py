@@ -28,7 +28,7 @@ from analyzer.facts.transfer.copies import (
 )
 from analyzer.facts.transfer.layout_work import LayoutWork, layout_work
 from analyzer.facts.transfer.made_on_host import MadeOnHost, made_on_host
-from analyzer.facts.transfer.round_trip import asked_for_backwards, there_and_back
+from analyzer.facts.transfer.round_trip import asked_for_backwards, there_and_back, updated_on_host
 from analyzer.facts.transfer.sent_in_passes import sent_in_passes
 from analyzer.facts.transfer.state_out import state_beside_bytes, state_out_bytes
 from analyzer.facts.transfer.through_host import ThroughHost, through_host
@@ -98,6 +98,12 @@ class TransferFacts(Section):
         return asked_for_backwards(self.trace, to_device)
 
     @fact
+    def updated_on_host(self) -> bool:
+        """Whether what is sent to the device are weights that are updated on the host, as an offloaded optimizer does."""
+        to_host = self.copies.all.of("DtoH").of_size(SMALL_BYTES)
+        return updated_on_host(self.copies.to_device.of_size(SMALL_BYTES), to_host, self._model.behind_passes)
+
+    @fact
     def adapters(self) -> bool:
         """Whether most of what is sent to the device are weights of low-rank adapters, as stacks tell."""
         known = self.copies.to_device.with_call
@@ -114,7 +120,8 @@ class TransferFacts(Section):
     @property
     def of_weights(self) -> bool:
         """Whether what is sent is kept on the host for room, or until it is asked for, as adapters: it could stay on the device."""
-        return self.adapters or self.piece_by_piece or self.whole_models or self.there_and_back
+        kept = self.piece_by_piece or self.whole_models or self.there_and_back
+        return self.adapters or self.updated_on_host or kept
 
     @fact
     def pinned_bandwidth(self) -> tuple[float, str]:

@@ -9,6 +9,7 @@ from building.builders import TraceBuilder
 from building.clocked import Clocked
 from rules.transfer.exposed_input_copies import RULE
 from running.one_rule import judged, run
+from stories.models import blocks, blocks_back
 
 
 def world(
@@ -153,3 +154,24 @@ def test_a_narrow_link_is_named(rate: float, *, pinned: bool, slow: bool) -> Non
     found = judged(RULE, world).finding
     assert ("3.0 GB/s, less than half" in found.why) is slow
     assert any("pcie.link.width" in fix.code for fix in found.fix) is slow
+
+
+def offloaded(*, gradients: bool) -> Clocked:
+    """ZeRO-Offload: gradients go to the host, weights come back behind the pass; or a batch is sent ahead there."""
+    world = Clocked()
+    for _ in world.steps(4):
+        blocks(world, 20)
+        blocks_back(world, 20)
+        for _ in range(6 if gradients else 0):
+            world.copied("DtoH", 8 << 20, pinned=True)
+        for _ in range(6):
+            world.copied("HtoD", 8 << 20, pinned=True)
+    return world
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+def test_weights_that_are_updated_on_the_host_are_no_batches(gradients: bool) -> None:
+    found = judged(RULE, offloaded(gradients=gradients)).finding
+    assert ("an optimizer updates there" in found.why) is gradients
+    assert (found.title == "Copies to the device delay the kernels") is gradients
+    assert any("optimizer's state" in fix.code for fix in found.fix) is gradients
