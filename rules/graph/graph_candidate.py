@@ -13,11 +13,12 @@ kernels, in the order of their launches, are equal in at least `min_equal_ratio`
 to the host, no synchronisation, no allocation, no second device, no op that works on the host for milliseconds and most of the idle
 time, and no graph yet. Collectives of NCCL can be part of a graph; of other libraries' kernels, and of parameters that are gathered
 and freed in each step (FSDP, ZeRO), no document says so, and the rule abstains, but for engines that capture graphs themselves.
-Launching owns the device-idle time of the causes `launch`, `framework` and `optimizer`,
-and of `python` the stretches up to 0.5 ms, as between two launches of a model. A replayed graph also takes away the wait from each
-launch to its work on an idle device: that is what is likely. The bound counts the short gaps between queued kernels and all Python
-between the first and the last launch of a step as well: of a step captured whole nothing runs on the host again. Waits for an
-event, for another device or for something the trace does not show stay in the graph, and are in neither.
+Launching owns the device-idle time of the causes `launch`, `framework` and `optimizer`, and of `python` the stretches up to 0.5
+ms, as between two launches of a model. A replayed graph also takes away the wait from each launch to its work on an idle device:
+that is what is likely, but for loops over tensors behind the backward pass, which only a capture of the whole step holds. The
+bound counts the short gaps between queued kernels and all Python between the first and the last launch of a step as well: of a
+step captured whole nothing runs on the host again. Waits for an event, for another device or for something the trace does not show
+stay in the graph, and are in neither.
 
 ## Example
 Slow:
@@ -134,7 +135,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         f"launches for {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} ({share(ratio)}).",
         saving=Saving(
             claims=idle.removable,
-            usual_claims=idle.replayed,
+            usual_claims=idle.replayed - _loops_behind(facts),
             behind=facts.sync.behind(facts.host.dispatching),
             basis="idle time that launching owns, from each launch to its work, and Python from the first to the last launch of a "
             "step; one call would start all kernels of it",
@@ -249,10 +250,14 @@ def _updating(facts: Facts, claims: IntervalSet) -> str:
     )
 
 
+def _loops_behind(facts: Facts) -> IntervalSet:
+    """Loops over tensors behind the backward pass, as of averaged weights."""
+    return IntervalSet.union(loop.spans for loop in facts.loops.found if loop.over_list) & facts.model.behind_passes
+
+
 def _behind(facts: Facts, claims: IntervalSet) -> str:
     """Whether most of the time lies in loops over tensors behind the backward pass, as of averaged weights; empty elsewhere."""
-    loops = IntervalSet.union(loop.spans for loop in facts.loops.found if loop.over_list) & facts.model.behind_passes
-    inside = (claims & (loops | facts.model.optimizing.step_time)).total_ns
+    inside = (claims & (_loops_behind(facts) | facts.model.optimizing.step_time)).total_ns
     if 2 * inside <= claims.total_ns:
         return ""
     return (

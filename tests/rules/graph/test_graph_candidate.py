@@ -222,17 +222,17 @@ def test_the_way_from_one_queued_kernel_to_the_next_is_bound_but_not_likely() ->
     assert (apart.ns_per_step - apart.usual_ns_per_step) - (plain.ns_per_step - plain.usual_ns_per_step) == 4_000
 
 
-def averaged(*, behind: bool) -> TraceBuilder:
+def averaged(*, behind: bool, weights: int = 320) -> TraceBuilder:
     """Weights averaged one by one behind each backward pass, or as many short ops in the forward pass."""
     world = Clocked()
     for _ in world.steps(4):
-        for _ in range(0 if behind else 320):
+        for _ in range(0 if behind else weights):
             for op in ("mul_", "mul", "add_"):
                 world.kernel_of(f"aten::{op}", ADD, 3, host=11)
         blocks(world, 20, 0.3)
         blocks_back(world, 20, 0.3)
         update(world, dur=100)
-        for _ in range(320 if behind else 0):
+        for _ in range(weights if behind else 0):
             for op in ("mul_", "mul", "add_"):
                 world.kernel_of(f"aten::{op}", ADD, 3, host=11)
     return world
@@ -247,3 +247,10 @@ def test_a_graph_of_the_model_does_not_hold_what_is_behind_its_backward_pass(beh
             "in loops over tensors behind the backward pass, which a graph of the model leaves as it is"
             in result.reason
         )
+
+
+def test_loops_behind_the_backward_pass_are_in_the_bound_and_not_in_what_is_likely() -> None:
+    behind, inside = (judged(RULE, averaged(behind=where, weights=40)) for where in (True, False))
+    left_ns = behind.ns_per_step - behind.usual_ns_per_step
+    assert left_ns > 900_000
+    assert inside.ns_per_step - inside.usual_ns_per_step < 0.5 * left_ns
