@@ -82,9 +82,9 @@ META = RuleMeta(
 _MOST = 0.5
 _IN_TURN = Advice(
     "text",
-    "Layers put on devices one behind the other (`device_map`) work one device at a time: split each layer over the devices (tensor "
-    "parallelism), or keep several batches in flight (a pipeline). Where a single device holds the model, in 16 bits or fewer, keep "
-    "it there: a step takes as long, and the other devices are free.",
+    "Layers put on devices one behind the other (`device_map`) work one device at a time: split each layer over the devices "
+    "(tensor parallelism), or keep several batches in flight (a pipeline). Where a single device holds the model, in 16 bits or "
+    "fewer, keep it there: a step takes as long, and the other devices are free.",
 )
 # What the host does while the device idles, and the rule that says what to do about it.
 _WORDS: dict[str, tuple[str, str | None]] = {

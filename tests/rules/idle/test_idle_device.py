@@ -74,7 +74,10 @@ def test_devices_in_turn_are_a_cause_that_no_other_rule_is_about(alone: bool) ->
             builder.launch(at + 10, kernel_start=at + 30_000, kernel_dur=40_000, device=1)
         builder.launch(at + 20, kernel_start=at + 70_000, kernel_dur=30_000)
     found = judged(RULE, builder)
-    assert (found.finding.title == "GPUs work in turn", "pipeline" in found.finding.fix[0].code) == (not alone, not alone)
+    assert (found.finding.title == "GPUs work in turn", "pipeline" in found.finding.fix[0].code) == (
+        not alone,
+        not alone,
+    )
     assert (found.severity is Severity.INFO, found.ns_per_step) == ((True, 0) if alone else (False, 40_000_000))
 
 
