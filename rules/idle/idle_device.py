@@ -10,9 +10,9 @@ An idle device is paid for and not used. What it waits for is what other rules n
 ## How it is measured
 `1 - |kernels, copies and memsets| / |used steps|` of the device with the most launches, streams united. Each idle nanosecond is
 attributed to exactly one cause (the waterfall). Of launched work that has not started it says what it waits for: the node of a
-graph before it, an event, another device, or something that the trace does not show. Where most of the idle time is start-up work
-(PG002), or lies inside an op that works on the host, it says that. Collectives count as busy here: time in which only they run is
-CO001's.
+graph before it, an event, another device, or something that the trace does not show. Devices work in turn where little of what one
+computes lies beside what another one does. Where most of the idle time is start-up work (PG002), or lies inside an op that works
+on the host, it says that. Collectives count as busy here: time in which only they run is CO001's.
 
 ## Example
 Slow:
@@ -60,6 +60,7 @@ from analyzer.facts import Facts
 from analyzer.facts.time.device_waits import WORDS
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Severity, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, listed, share
 from traces.trace import Capability
 
@@ -80,6 +81,8 @@ META = RuleMeta(
 
 # Start-up that is most of the idle time is what the finding is about.
 _MOST = 0.5
+# Devices that take turns compute at the same time only where each updates its own parameters.
+_BESIDE = 0.25
 _IN_TURN = Advice(
     "text",
     "Layers put on devices one behind the other (`device_map`) work one device at a time: split each layer over the devices "
@@ -168,11 +171,23 @@ def _waiting(facts: Facts) -> str:
     waits = facts.time.device_waits
     if _in_turn(facts):
         return "another device of the process works on what comes before: they work in turn"
+    if _for_device(facts):
+        return "launched work waits for another device of the process, which has more to do at the same time"
     longest = max(waits.__struct_fields__, key=lambda part: getattr(waits, part).total_ns)
     return f"launched work waits {WORDS[longest]}" if longest in WORDS else "launched work is about to start"
 
 
 def _in_turn(facts: Facts) -> bool:
+    """Whether the device mostly waits for another one of the process, which in turn does little while this one works."""
+    main = facts.device.main
+    if main is None or not _for_device(facts):
+        return False
+    others = IntervalSet.union(item.compute for item in facts.device.all if item.device != main.device)
+    computing = main.compute & facts.steps.window
+    return (computing & others).total_ns < _BESIDE * computing.total_ns
+
+
+def _for_device(facts: Facts) -> bool:
     """Whether most waits of the device are for another one of the process."""
     waits = facts.time.device_waits
     return max(waits.__struct_fields__, key=lambda part: int(getattr(waits, part).total_ns)) == "for_device"

@@ -81,6 +81,20 @@ def test_devices_in_turn_are_a_cause_that_no_other_rule_is_about(alone: bool) ->
     assert (found.severity is Severity.INFO, found.ns_per_step) == ((True, 0) if alone else (False, 40_000_000))
 
 
+def test_a_device_that_waits_for_one_with_more_to_do_does_not_take_turns() -> None:
+    """Both begin at once, the other one ends later, and this one goes on with what both have made."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * STEP
+        builder.step(number, at, STEP)
+        builder.launch(at, kernel_start=at + 10, kernel_dur=19_990)
+        builder.launch(at + 10, kernel_start=at + 20, kernel_dur=79_000, device=1)
+        builder.launch(at + 20, kernel_start=at + 80_000, kernel_dur=20_000)
+    found = judged(RULE, builder)
+    assert (found.severity, found.finding.title, found.ns_per_step) == (Severity.INFO, None, 0)
+    assert "which has more to do at the same time" in found.finding.why
+
+
 def starting(*, each: bool) -> TraceBuilder:
     """Four steps of 100 ms whose first, or each, loads a module for 80 ms inside an op, before a kernel of 10 ms."""
     builder = TraceBuilder()
