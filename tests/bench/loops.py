@@ -6,6 +6,7 @@ python tests/bench/loops.py PRESET [THREADS]
 
 from __future__ import annotations
 
+import argparse
 import sys
 import warnings
 from pathlib import Path
@@ -39,14 +40,21 @@ def preset(name: str, threads: int) -> None:
     from traces.collect.zoo import PRESETS
 
     torch.set_num_threads(threads)
-    loop = next(one for one in PRESETS if one.name == name).loop(torch.device("cpu"))
+    presets = {one.name: one for one in PRESETS}
+    if name not in presets:
+        raise SystemExit(f"no such preset: {name}; there are {', '.join(sorted(presets))}")
+    loop = presets[name].loop(torch.device("cpu"))
     for _ in range(STEPS):
         next(loop)
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    if sys.argv[1] == "reference":
-        reference(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("loop", help="reference, or the name of a preset of `advisor zoo`")
+    parser.add_argument("amount", type=int, nargs="?", help="workers of the reference (0), threads of a preset (1)")
+    options = parser.parse_args()
+    if options.loop == "reference":
+        reference(options.amount or 0)
     else:
-        preset(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+        preset(options.loop, options.amount or 1)

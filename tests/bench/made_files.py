@@ -9,10 +9,10 @@ steps, so that all of it is one. The same arguments give the same bytes.
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import random
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -147,4 +147,9 @@ KINDS: dict[str, Callable[[int, Path], None]] = {"large": large, "small": small,
 
 
 if __name__ == "__main__":
-    KINDS[sys.argv[1]](int(sys.argv[2]), Path(sys.argv[3]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=sorted(KINDS))
+    parser.add_argument("megabytes", type=int)
+    parser.add_argument("path", type=Path)
+    options = parser.parse_args()
+    KINDS[options.kind](options.megabytes, options.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
 import resource
@@ -125,4 +126,8 @@ def peak_bytes() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1], Path(sys.argv[2])))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("reader", choices=sorted(WORKERS))
+    parser.add_argument("path", type=Path)
+    options = parser.parse_args()
+    raise SystemExit(main(options.reader, options.path))

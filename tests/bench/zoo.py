@@ -22,7 +22,7 @@ from pathlib import Path
 import torch
 
 from analyzer.cli.commands.zoo import run
-from analyzer.cli.commands.zoo.score import Score, Total, lines
+from analyzer.cli.commands.zoo.score import Score, Total, lines, rates
 from traces.collect.output.cores import usable_cores
 
 BEGIN, END = "<!-- zoo: begin -->", "<!-- zoo: end -->"
@@ -58,10 +58,10 @@ def table(total: Total, skipped: dict[str, str], load: str) -> Iterator[str]:
         f"{platform.machine()}, {load}, Python {platform.python_version()}, torch {torch.__version__}."
     )
     yield ""
-    right, wrong, missed = (sum(column) for column in zip(*total.rules.values(), strict=True))
+    right, wrong, missed = (sum(answers[place] for answers in total.rules.values()) for place in range(3))
     yield (
-        f"{len(total.scores)} presets: {right} findings right, {wrong} wrong, {missed} missed; precision {total.precision:.3f}, "
-        f"recall {total.recall:.3f}. Not run: {reasons(skipped)}."
+        f"{len(total.scores)} presets: {right} findings right, {wrong} wrong, {missed} missed; {rates(total)}. "
+        f"Not run: {reasons(skipped)}."
     )
     yield ""
     yield "| rule | right | wrong | missed | precision | recall |"

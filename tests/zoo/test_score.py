@@ -67,7 +67,13 @@ def test_precision_and_recall() -> None:
     assert "PY001 wrongly (20.0%); SY001 missed (clear: nothing)" in text
     assert "precision 0.500, recall 0.500" in text
     assert "skipped: no CUDA device" in text
-    assert (Total(()).precision, Total(()).problems) == (1.0, [])
+
+
+def test_without_an_answer_nothing_is_said_to_be_right() -> None:
+    quiet = replace(_score(0.1, 0.4), right=frozenset(), bound=None, timing=None)
+    assert (Total((quiet,)).precision, Total((quiet,)).recall, Total((quiet,)).problems) == (None, None, [])
+    assert lines(Total((quiet,)), {})[-1] == "precision unknown, recall unknown"
+    assert Total(()).problems == ["no preset was judged"]
 
 
 def test_a_busy_machine_is_a_failure_of_its_own() -> None:

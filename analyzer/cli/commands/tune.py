@@ -109,6 +109,7 @@ def command(
 
 
 def _script(words: tuple[str, ...], module: str | None, python: Path | None) -> Script:
+    from traces.collect.script.before import why_no_script
     from traces.collect.tune.trial import Script
 
     if not words and not module:
@@ -116,8 +117,8 @@ def _script(words: tuple[str, ...], module: str | None, python: Path | None) -> 
     if module:
         return Script(target=module, module=True, arguments=words, python=python)
     path = Path(words[0])
-    if not path.is_file():
-        what = "is a folder, not a script" if path.is_dir() else "does not exist"
+    what = why_no_script(path)
+    if what is not None:
         raise UsageError(f"the script {path} {what}", fix="name a Python file: advisor tune train.py -- ARGS")
     return Script(target=str(path), arguments=words[1:], python=python)
 

@@ -458,3 +458,10 @@ def test_a_path_may_be_text(tmp_path: Path) -> None:
     assert [trace.meta for trace in read_every(str(path))] == [read(path).meta]
     with pytest.raises(UnreadableTraceError, match=r"cannot open nowhere\.json"):
         read("nowhere.json")
+
+
+def test_what_goes_on_with_zero_bytes_is_not_said_to_be_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `/dev/zero` does, and a file whose room was kept and never written; a few of them are nothing at all."""
+    monkeypatch.setattr(limits, "MAX_METADATA_BYTES", 1_000)
+    assert "begins with 4,096 bytes of nothing" in refused(tmp_path, bytes(4_096), "t.json")
+    assert "is empty" in refused(tmp_path, bytes(999), "t.json")

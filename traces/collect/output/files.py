@@ -23,6 +23,7 @@ def check_writable(path: Path) -> None:
     if path.is_dir():
         raise UsageError(what=f"--output {path} is a folder", fix="name a file, as in --output trace.json")
     try:
+        path.parent.stat()  # which follows `missing/..` as the system does; tempfile takes it off first
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:

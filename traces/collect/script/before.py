@@ -27,8 +27,8 @@ def check(config: ScriptConfig) -> str:
             raise UsageError(
                 f"--{name} must be at least {least}, not {value}", fix=f"leave --{name} out, or give a larger number"
             )
-    if not (config.module or config.program) and not Path(config.target).is_file():
-        what = "is a folder, not a script" if Path(config.target).is_dir() else "does not exist"
+    what = None if config.module or config.program else why_no_script(Path(config.target))
+    if what is not None:
         raise UsageError(
             f"the script {config.target} {what}",
             fix="name a Python file, or a module: advisor collect -m package.train",
@@ -59,3 +59,12 @@ def _interpreter(config: ScriptConfig) -> str:
             fix="name the interpreter of the script's environment with --python, or pip install torch",
         )
     return sys.executable
+
+
+def why_no_script(path: Path) -> str | None:
+    """Why a path is no script, to put behind its name; None where it is a file."""
+    if path.is_file():
+        return None
+    if path.is_dir():
+        return "is a folder, not a script"
+    return "is a pipe or a device, not a script" if path.exists() else "does not exist"

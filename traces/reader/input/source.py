@@ -150,7 +150,12 @@ class Source:
 
     def _refuse_other_formats(self, block: bytes) -> None:
         if not block.strip(_NOTHING):
-            raise self._empty()
+            raise UnreadableTraceError(
+                f"{self.name} begins with {len(block):,} bytes of nothing",
+                where=str(self._path),
+                why="all are zero bytes or blanks: the disk was full as it was written, or it is a device",
+                fix="name a trace, or record it again",
+            )
         if encoding_of(block) is None and not self._is_perfetto(block):
             sniff.refuse_other_formats(self.name, block[: sniff.HEAD_BYTES])
 

@@ -169,16 +169,16 @@ class Total:
         return {code: (right[code], wrong[code], missed[code]) for code in sorted({*right, *wrong, *missed})}
 
     @property
-    def precision(self) -> float:
-        """Share of the answers that are right."""
+    def precision(self) -> float | None:
+        """Share of the answers that are right; None without an answer."""
         right, wrong, _ = self._sums()
-        return right / (right + wrong) if right + wrong else 1.0
+        return right / (right + wrong) if right + wrong else None
 
     @property
-    def recall(self) -> float:
-        """Share of what was planted that was found."""
+    def recall(self) -> float | None:
+        """Share of what was planted that was found; None where nothing was planted."""
         right, _, missed = self._sums()
-        return right / (right + missed) if right + missed else 1.0
+        return right / (right + missed) if right + missed else None
 
     @property
     def problems(self) -> list[str]:
@@ -186,8 +186,10 @@ class Total:
         problems = [
             f"{name} {value:.3f} is below {LEAST}"
             for name, value in (("precision", self.precision), ("recall", self.recall))
-            if value < LEAST
+            if value is not None and value < LEAST
         ]
+        if not self.scores and not self.disturbed and not self.failures:
+            problems.append("no preset was judged")
         if self.too_busy:
             problems.append(f"{self.disturbed} presets could not be judged: the machine is too busy")
         return [*problems, *self.failures] + [
@@ -228,7 +230,15 @@ def lines(total: Total, skipped: dict[str, str]) -> list[str]:
         precision = f"{right / (right + wrong):.2f}" if right + wrong else "-"
         recall = f"{right / (right + missed):.2f}" if right + missed else "-"
         text.append(f"{code:<6} {right:>5} {wrong:>5} {missed:>6} {precision:>9} {recall:>6}")
-    return [*text, "", f"precision {total.precision:.3f}, recall {total.recall:.3f}"]
+    return [*text, "", rates(total)]
+
+
+def rates(total: Total) -> str:
+    """`precision 1.000, recall 0.950`; each is unknown where nothing speaks of it."""
+    return ", ".join(
+        f"{name} {'unknown' if value is None else f'{value:.3f}'}"
+        for name, value in (("precision", total.precision), ("recall", total.recall))
+    )
 
 
 def size_problem(path: Path, most: int = 1_500_000) -> str:

@@ -42,6 +42,14 @@ def test_a_missing_folder_is_told(tmp_path: Path) -> None:
     assert caught.value.exit_code == 2
 
 
+def test_a_missing_folder_is_not_taken_off_by_the_one_above(tmp_path: Path) -> None:
+    """The system follows `missing/..` and finds nothing, so the trace could not be written there."""
+    with pytest.raises(UsageError, match=r"cannot write .*t\.json"):
+        check_writable(tmp_path / "missing" / ".." / "t.json")
+    (tmp_path / "missing").mkdir()
+    check_writable(tmp_path / "missing" / ".." / "t.json")
+
+
 def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a folder"):
         check_writable(tmp_path)
