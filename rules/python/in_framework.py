@@ -43,14 +43,14 @@ def unnamed(facts: Facts) -> bool:
     )
 
 
-def elsewhere_or_less(facts: Facts, moved: Advice | None) -> tuple[Advice, ...]:
-    """Another place for what is prepared; of a framework's loop that nobody looked into, less of its own work.
+def elsewhere_or_less(facts: Facts, *, own: bool) -> tuple[Advice, ...]:
+    """Another place for what is prepared; of a framework's loop, less of its own work.
 
     Args:
         facts: The measurements.
-        moved: What to do about a known line or function.
+        own: Whether a line or function of the program's is known to do it.
     """
-    if moved is not None or not unnamed(facts):
+    if own or not unnamed(facts):
         return elsewhere(facts)
     bare = _BARE.get(facts.recording.frameworks.of_loop or "")
     return (*(() if bare is None else (bare,)), _LARGER)
@@ -86,15 +86,19 @@ def _of_the_loop(facts: Facts) -> IntervalSet:
     return facts.time.waterfall.owned("optimizer") or facts.time.waterfall.owned("compute")
 
 
-def branches(facts: Facts, time: IntervalSet, line: CodeLine) -> str:
-    """Words to put behind a function that only starts the loop: below which one most of the time lies; else empty."""
-    place = _below(facts, time) if only_starts(facts, line) else ""
-    return f", below {place}" if place else ""
+def below(facts: Facts, time: IntervalSet) -> str:
+    """Where most of a time begins to branch, as words; empty where that is no one function."""
+    frame = facts.host.frame_of_most(time, _of_the_loop(facts), _NEARLY_ALL)
+    return "" if frame is None else f"`{frame.function}` ({frame.file})"
 
 
-def look_below(facts: Facts, time: IntervalSet) -> Advice:
-    """What to do about time of a framework's loop of which stacks were recorded."""
-    place = _below(facts, time)
+def look_below(facts: Facts, place: str) -> Advice:
+    """What to do about time of a framework's loop of which stacks were recorded.
+
+    Args:
+        facts: The measurements.
+        place: What `below` says.
+    """
     return Advice(
         "text",
         f"See what {place} is for: whether a setting does without it, does it less often, or does it in a worker."
@@ -103,12 +107,6 @@ def look_below(facts: Facts, time: IntervalSet) -> Advice:
         f"The program's own code only calls the loop, which `{facts.recording.frameworks.of_loop}` runs. The times are of a trace "
         "with stacks: believe the order, not the milliseconds.",
     )
-
-
-def _below(facts: Facts, time: IntervalSet) -> str:
-    """Where most of a time begins to branch, as words; empty where that is no one function."""
-    frame = facts.host.frame_of_most(time, _of_the_loop(facts), _NEARLY_ALL)
-    return "" if frame is None else f"`{frame.function}` ({frame.file})"
 
 
 def sentence(facts: Facts, ratio: float) -> str:

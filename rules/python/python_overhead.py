@@ -209,8 +209,9 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
 def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> Finding:
     main = facts.host.main_thread
     places = facts.host.stacks.inside(main, time) if main is not None else []
-    top = places[0] if places and places[0][1] >= WORTH_A_PLACE * time.total_ns else None
-    named = whose_time.named(facts, time, *top) if top else called.of_library(facts, time)
+    most = bool(places) and places[0][1] >= WORTH_A_PLACE * time.total_ns
+    top = whose_time.shown(facts, time, *places[0]) if most else None
+    named = whose_time.named(facts, time, top) if top else called.of_library(facts, time)
     line = None if top else sampled.sampled_line(facts, time, ratio)
     before = checkpoints.sentence(facts, time)
     inside = "" if top or line else in_framework.sentence(facts, ratio)
@@ -231,14 +232,14 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
             + ("" if few is None else seldom.BASIS),
         ),
         fix=(in_framework.remedies(facts, ratio) if inside else ())
-        or _fix(facts, time, line, whose_time.moved(facts, time, top[0] if top else None, line, ratio)),
+        or _fix(facts, time, line, top, whose_time.moved(facts, top, line, ratio)),
         verify="Record again without stacks: the share of PY001 should fall below 5 %.",
         steps_seen=facts.steps.count_with(time) if few is None else few,
         confidence=Confidence.LOW
         if of_framework
         else seldom.at_most(facts, time, caveats.confidence(facts, named=top is not None, inflated=inflated)),
         evidence=evidence_of(facts, time, places),
-        location=location(top[0]) if top else sampled.location(line) if line is not None else None,
+        location=location(top.function) if top else sampled.location(line) if line is not None else None,
         caveats=(
             *((in_framework.caveat(facts),) if of_framework else ()),
             *(() if few is None else (seldom.CAVEAT,)),
@@ -250,7 +251,9 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
     )
 
 
-def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advice | None) -> tuple[Advice, ...]:
+def _fix(
+    facts: Facts, time: IntervalSet, line: SampledLine | None, top: whose_time.Shown | None, moved: Advice | None
+) -> tuple[Advice, ...]:
     known = known_places.remedies(facts, time)
     if known:
         return known
@@ -266,7 +269,8 @@ def _fix(facts: Facts, time: IntervalSet, line: SampledLine | None, moved: Advic
     late = after_reads.one_step_late(facts, time)
     # What writes prepares no data: a loader's workers have no part in it.
     less = seldom.less_often(facts, time)
-    moving = less if sampled.writing(facts, time, line) else (*less, *in_framework.elsewhere_or_less(facts, moved))
+    own = moved is not None and not (top and top.starts)
+    moving = less if sampled.writing(facts, time, line) else (*less, *in_framework.elsewhere_or_less(facts, own=own))
     if moved is not None:
         return (*called.remedy(facts, time), moved, *(() if in_update(facts, time) else (*late, *moving)))
     if (read := after_reads.in_between(facts, time)) is not None:

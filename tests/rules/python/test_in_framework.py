@@ -70,3 +70,14 @@ def test_a_function_of_the_programs_that_does_the_work_is_moved(loop: str | None
     found = judged(RULE, world(loop=loop, own=own)).finding
     assert "below" not in found.why
     assert any(advice.code.startswith(f"Move the work of `{moved}`") for advice in found.fix)
+
+
+@pytest.mark.parametrize(("loop", "less"), [("fastai.learner", True), (None, False)])
+def test_a_framework_is_not_told_to_prepare_its_own_work_in_a_loader(loop: str | None, less: bool) -> None:
+    builder = world(loop=loop, split=True, updated=False)
+    for number in range(6):
+        builder.loader(number * STEP + 99_100, 500)
+        builder.op("autograd::engine::evaluate_function: AddmmBackward0", number * STEP + 60_000, 9_000)
+    codes = [advice.code for advice in judged(RULE, builder).finding.fix]
+    assert any(code.startswith("More samples in each step") for code in codes) is less
+    assert any("PreparedDataset" in code for code in codes) is not less
