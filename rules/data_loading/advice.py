@@ -100,7 +100,10 @@ def ordered(facts: Facts) -> tuple[Advice, ...]:
     memory, offline = made_once(facts) if may_fit(facts) else (), prepare_offline(facts)
     workers = (more_workers(facts),) if suggested_workers(facts) else ()
     if _hide_little(facts):
-        return united((*tiny_batches(facts), *((*memory, *offline) or (cheaper_samples(facts),)), *workers))
+        less = (*memory, *offline) or (cheaper_samples(facts),)
+        # What is kept serves the next pass, and there is none.
+        ways = (cheaper_samples(facts), *workers, *less) if made_once_already(facts) else (*less, *workers)
+        return united((*tiny_batches(facts), *ways))
     first = (*memory, *workers) if prefers_memory(facts) else (*workers, *memory)
     return united((*tiny_batches(facts), *first, *offline)) or (cheaper_samples(facts),)
 

@@ -74,6 +74,7 @@ from rules.data_loading.advice import (
     suggested_workers,
 )
 from rules.data_loading.bursts import is_bursty
+from rules.data_loading.kept import made_once_already
 from rules.data_loading.own_workers import own_workers
 from rules.data_loading.parts import sampler_leads, sampler_takes
 
@@ -240,6 +241,8 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     device = (decode_on_device(facts),) if facts.device.main is not None else ()
     workers = (more_workers(facts),) if facts.input.wait.single_process and suggested_workers(facts) else ()
     offline = prepare_offline(facts)
+    if made_once_already(facts):
+        return (*device, cheaper_samples(facts), *workers, *offline)
     # The cores are what lacks: a worker beside training hides the rest of the step behind loading, and no more.
     cheaper = () if offline or device else (cheaper_samples(facts),)
     return (*offline, *device, *cheaper, *workers)

@@ -49,6 +49,23 @@ def test_a_worker_where_the_cores_lack_comes_last(*, random: bool) -> None:
     assert len(fixes) == 2
 
 
+@pytest.mark.parametrize(("length", "once"), [(800, True), (80, False)])
+def test_what_is_stored_for_the_next_pass_comes_last_where_there_is_none(length: int, once: bool) -> None:
+    """A program of one epoch was told first to store its samples."""
+    builder = world(device=None)
+    builder.top["advisor"] |= {
+        "dataset": {"random": False, "batch_kind": "tensors", "length": length, "sample_bytes": 3_000_000},
+        "run": {"steps": 100, "times": [[100, 8_000_000_000]]},
+        "steps": {"batches_per_step": 1},
+        "batch_size": 8,
+    }
+    fixes = judged(RULE, builder).finding.fix
+    assert ("Make a sample cheaper" in fixes[0].code) is once
+    stored = next(one for one in fixes if "torch.save" in one.code)
+    assert ("the next run gains" in (stored.note or "")) is once
+    assert (fixes[-1] is stored) is once
+
+
 @pytest.mark.parametrize(("load", "state"), [(59_000, State.CLEAR), (61_000, State.FIRED)])
 def test_boundary_of_the_cores(load: float, state: State) -> None:
     # Three workers on four cores make a batch in a third of the time.
