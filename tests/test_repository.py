@@ -80,7 +80,6 @@ def test_what_a_script_asks_of_the_sources_is_there(script: Path) -> None:
 
 
 def test_readme_shows_the_exit_codes_there_are() -> None:
-    from analyzer.cli.commands.compare import GATE_UNDECIDED
     from analyzer.cli.commands.explain import GATE_FAILED
     from analyzer.cli.main import PIPE_CLOSED
     from traces.ending import BY_SIGNAL, SIGNALS
@@ -88,7 +87,7 @@ def test_readme_shows_the_exit_codes_there_are() -> None:
 
     errors = (UsageError, UnreadableTraceError, UntrustedTraceError, AdvisorError)
     signalled = {BY_SIGNAL + number for number in (signal.SIGINT, *SIGNALS)}
-    codes = {0, GATE_FAILED, GATE_UNDECIDED, PIPE_CLOSED, *signalled, *(error.exit_code for error in errors)}
+    codes = {0, GATE_FAILED, PIPE_CLOSED, *signalled, *(error.exit_code for error in errors)}
     shown = re.findall(r"^\| (\d+(?:, \d+)*) \|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
     assert {int(code) for row in shown for code in row.split(", ")} == codes
 

@@ -116,8 +116,7 @@ Begin with:
   advisor explain trace.json     read it
 
 Exit codes: 0 done, 1 a gate failed (--fail-on, --gate), 2 wrong usage, 3 the input could not be read, 4 the input is not to be
-trusted for advice, 5 a gate (--gate) could not tell, 70 internal error, 130 interrupted (129 by SIGHUP, 143 by SIGTERM), 141
-the reader closed the pipe.
+trusted for advice, 70 internal error, 130 interrupted (129 by SIGHUP, 143 by SIGTERM), 141 the reader closed the pipe.
 """
 
 

@@ -17,7 +17,7 @@ class GateResult:
     """What the gate says of a comparison: failed limits and why, or why it stays open.
 
     Args:
-        passed: Whether all limits are kept. What was not judged has not passed.
+        passed: Whether it stays open.
         lines: One for each limit, or why none was judged.
         judged: Whether there was an answer to judge.
     """
@@ -65,15 +65,13 @@ def parse_gate(text: str) -> tuple[Limit, ...]:
 def apply_gate(comparison: Comparison, limits: Sequence[Limit]) -> GateResult:
     """Fails only where the step really became slower, and by more than the limit beyond doubt.
 
-    An answer that is inconclusive keeps no limit and breaks none.
     A step's limit is exceeded where what is sure of its growth is; causes have no interval, their growth itself counts.
     """
     change = comparison.change
     if change is None:
-        return GateResult(False, ("not judged: the sides are not comparable",), judged=False)
+        return GateResult(True, ("not judged: the sides are not comparable",), judged=False)
     if change.kind == "inconclusive":
-        measured = f"{change.ratio * 100:+.1f} % of {label('the step before', comparison.noun)} was measured"
-        return GateResult(False, (f"not judged: the answer is inconclusive; {measured}",), judged=False)
+        return GateResult(True, ("not judged: the answer is inconclusive",), judged=False)
     if change.kind != "slower":
         return GateResult(True, (f"no regression: {change.text}",))
     lines = []

@@ -233,7 +233,7 @@ def line(name: str, pairs: Sequence[tuple[list[list[int]], list[list[int]]]], *,
 
 
 def judged(before: list[list[int]], after: list[list[int]]) -> tuple[bool, str]:
-    """Whether the gate does not fail, and the answer of the comparison."""
+    """Whether the gate stays open, and the answer of the comparison."""
     from analyzer.compare.comparison import compare
     from analyzer.compare.gate import apply_gate, parse_gate
     from showing.snapshots import snapshot
@@ -241,8 +241,7 @@ def judged(before: list[list[int]], after: list[list[int]]) -> tuple[bool, str]:
     first, second = ([snapshot(steps_ns=tuple(run)) for run in side] for side in (before, after))
     comparison = compare(first, second)
     assert comparison.change is not None
-    gate = apply_gate(comparison, parse_gate(LIMIT))
-    return gate.passed or not gate.judged, comparison.change.kind
+    return apply_gate(comparison, parse_gate(LIMIT)).passed, comparison.change.kind
 
 
 if __name__ == "__main__":

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from analyzer.compare.snapshot import Snapshot
 
 GATE_FAILED = 1
-GATE_UNDECIDED = 5
 FORMATS = tuple(MODULES)
 
 
@@ -42,8 +41,8 @@ FORMATS = tuple(MODULES)
 )  # fmt: skip
 @click.option(
     "--gate", "gate_text", metavar="LIMIT",
-    help="Exit with 1 on a real regression beyond the limit, with 5 where that cannot be told: step_ns<=+3%, several "
-    "with commas, or a file of them. Without it the gate of advisor.toml holds.",
+    help="Exit with 1 on a real regression beyond the limit: step_ns<=+3%, several with commas, or a file of them. "
+    "Without it the gate of advisor.toml holds.",
 )  # fmt: skip
 @click.option(
     "--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",
@@ -104,14 +103,7 @@ def command(
         remembering.keep(of_comparison(comparison, datetime.date.today().isoformat(), on_device=_on_device(first)))
     if any(run.trust == "unusable" for run in (*first, *second)):
         ctx.exit(UntrustedTraceError.exit_code)
-    ctx.exit(_code(gate))
-
-
-def _code(gate: GateResult | None) -> int:
-    """An open question is no pass: a machine that is always busy would let every regression through."""
-    if gate is None or gate.passed:
-        return 0
-    return GATE_FAILED if gate.judged else GATE_UNDECIDED
+    ctx.exit(GATE_FAILED if gate is not None and not gate.passed else 0)
 
 
 def _on_device(runs: Sequence[Snapshot]) -> bool:

@@ -27,10 +27,10 @@ def render(comparison: Comparison, gate: GateResult | None = None) -> str:
 
 def _answer(comparison: Comparison, gate: GateResult | None) -> Iterator[str]:
     title = {"title": f"advisor {rows.headline(comparison)}"}
-    if gate is not None and gate.judged and not gate.passed:
+    if gate is not None and not gate.passed:
         yield command("error", title, f"The gate failed: {'; '.join(gate.lines)}. {rows.answer(comparison)}")
     else:
-        # A gate that cannot judge fails nothing; nobody should take that for a pass.
+        # A gate that cannot judge stays open; nobody should take that for a pass.
         judged = comparison.change is not None and comparison.change.kind in ("faster", "unchanged")
         kept = f" Gate: {'; '.join(gate.lines)}." if gate is not None and not gate.judged else ""
         yield command("notice" if judged else "warning", title, rows.answer(comparison) + kept)

@@ -24,7 +24,6 @@ from analyzer.report.html.sheet import Head, Sheet
 
 # A page beyond this opens slowly; the data are in `--format json` too.
 _DATA_LIMIT = 2_000_000
-_GATE_SAYS = {"kept": "was kept", "failed": "failed", "undecided": "is undecided"}
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def _page(comparison: Comparison, gate: GateResult | None) -> Page:
         after_spread=safe.keep_units(rows.spread(comparison.after, comparison.noun)),
         answer=prose(rows.answer(comparison), 1_200),
         jobs=tuple(prose(line, 1_200) for line in rows.of_jobs(comparison)),
-        gate_head="" if gate is None else "The gate " + _GATE_SAYS[rows.gate_state(gate)],
+        gate_head="" if gate is None else "The gate " + rows.gate_state(gate).replace("kept", "was kept"),
         gate_lines=tuple(prose(line) for line in gate.lines) if gate is not None else (),
         differences=_differences(comparison),
         bars=pair.bars(comparison),

@@ -25,9 +25,9 @@ _NAMED = 4
 
 
 def gate_state(gate: GateResult) -> str:
-    """`kept`, `failed`, or that nothing could be judged."""
+    """`kept`, `failed`, or that it passes because nothing could be judged."""
     if not gate.judged:
-        return "undecided"
+        return "passes, undecided"
     return "kept" if gate.passed else "failed"
 
 

@@ -25,7 +25,7 @@ def render(comparison: Comparison, gate: GateResult | None = None, style: Style 
         blocks.append([style.paint(title, "title"), *above, *_table(heads, body, style), *below])
     if gate is not None:
         role: Role = "strong" if not gate.judged else "good" if gate.passed else "bad"
-        mark = style.paint(f"gate {rows.gate_state(gate)}".replace("failed", "FAILED"), role)
+        mark = style.paint("gate FAILED" if not gate.passed else f"gate {rows.gate_state(gate)}", role)
         blocks.append([mark, *(f"  {safe.clean(line)}" for line in gate.lines)])
     return style.encode("\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks) + "\n")
 

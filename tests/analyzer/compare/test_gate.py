@@ -38,32 +38,29 @@ def test_a_regression_that_may_be_within_the_limit_is_kept() -> None:
     assert not apply_gate(comparison, parse_gate("step_ns<=+3%")).passed
 
 
-def test_few_steps_are_undecided() -> None:
+def test_few_steps_never_fail() -> None:
     comparison = compare([snapshot(count=4)], [snapshot(11_000_000, count=4)])
     result = apply_gate(comparison, parse_gate("step_ns<=+3%"))
-    assert (result.passed, result.judged) == (False, False)
-    assert result.lines == ("not judged: the answer is inconclusive; +10.0 % of the step before was measured",)
+    assert result.passed
+    assert "inconclusive" in result.lines[0]
+    assert not result.judged
 
 
-def test_sides_that_cannot_be_compared_are_undecided() -> None:
+def test_sides_that_cannot_be_compared_never_fail() -> None:
     result = apply_gate(compare([snapshot(count=2)], [snapshot()]), parse_gate("step_ns<=+3%"))
-    assert (result.passed, result.judged) == (False, False)
+    assert result.passed
     assert "not comparable" in result.lines[0]
 
 
-def test_a_step_that_lacked_cores_is_undecided() -> None:
+def test_a_step_that_lacked_cores_never_fails() -> None:
     comparison = comparisons.starved()
     assert comparison.change is not None
     assert comparison.change.ratio > 4
     result = apply_gate(comparison, parse_gate("step_ns<=+3%,input_ns<=+3%"))
-    assert (result.passed, result.judged) == (False, False)
-    for form in ("text", "markdown", "html"):
-        text = formats.render(comparison, result, form)
-        assert "undecided" in text
-        assert not any(
-            said in text for said in ("gate kept", "gate FAILED", "Gate **failed", "gate was kept", "gate failed")
-        )
-    assert "The gate failed" not in formats.render(comparison, result, "github")
+    assert (result.passed, result.judged) == (True, False)
+    text = formats.render(comparison, result, "text")
+    assert "gate passes, undecided" in text
+    assert "gate kept" not in text
 
 
 def test_a_cause_is_judged_as_a_share_of_the_step() -> None:
