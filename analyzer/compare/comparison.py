@@ -18,7 +18,7 @@ from analyzer.compare.public import known_only
 from analyzer.compare.snapshot import Snapshot, mean_of
 from analyzer.page.words.of_steps import Noun, label
 
-COMPARISON_VERSION = "1.3"
+COMPARISON_VERSION = "1.2"
 # Rows shown of kernels and ops.
 _CHANGED_ROWS = 10
 

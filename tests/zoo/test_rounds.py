@@ -21,10 +21,10 @@ def score(name: str, **wrong: float) -> Score:
 
 
 @pytest.mark.parametrize(
-    ("faults", "looks", "precision"), [([False], 1, 1.0), ([True, False], 2, 1.0), ([True, True], 2, 0.0)]
+    ("faults", "looks", "precision"), [([False], 1, None), ([True, False], 2, None), ([True, True], 2, 0.0)]
 )
 def test_what_fails_is_looked_at_once_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faults: list[bool], looks: int, precision: float
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faults: list[bool], looks: int, precision: float | None
 ) -> None:
     answers = iter(faults)
     explained = SimpleNamespace(explained=[SimpleNamespace(analysis=analyses.example())])
