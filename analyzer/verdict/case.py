@@ -42,7 +42,7 @@ class Case(msgspec.Struct, frozen=True):
     found: Verdict
     loops_ns: int
     evidence: Mapping[str, Evidence]
-    seldom_ns: int = 0
+    seldom_ns: int
 
     def says(self, bound_by: BoundBy, text: str) -> Verdict:
         """A verdict with the share that was found."""

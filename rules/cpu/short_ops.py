@@ -79,7 +79,7 @@ from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, share
 from rules.changes import compiled, larger_batch
 from rules.commands import collect
-from rules.python.advice import simulator
+from rules.python.advice import simulator, steps_simulator
 from rules.python.between_ops import MOST
 from traces.trace import Capability
 
@@ -256,7 +256,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     )
     # Once or twice a step a loss or a metric may be read.
     if facts.sync.asked_in_turn >= _ASKED_OFTEN:
-        if facts.recording.frameworks.uses("gymnasium", "stable_baselines3"):
+        if steps_simulator(facts):
             return (_ONCE_FOR_ALL, simulator(facts), fused)
         return (_DECIDED_FOR_ALL, _ONCE_FOR_ALL, fused)
     larger = larger_batch(facts)

@@ -134,12 +134,13 @@ _ALL = 0.99
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where loading costs time and its samples are small enough to be loaded once."""
-    reason = _why_not(facts, limits)
+    reason = _nothing_to_gain(facts, limits)
+    if reason is None and tensors_in_workers.sent_back(facts):
+        yield tensors_in_workers.finding(facts)
+        return
+    reason = reason or _why_not(facts, limits)
     if reason is not None:
         yield reason
-        return
-    if tensors_in_workers.sent_back(facts):
-        yield tensors_in_workers.finding(facts)
         return
     wait, made = facts.input.wait, facts.input.loading
     each = made.per_sample_ns or 0.0
@@ -183,9 +184,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
-def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
-    """The outcome that ends the check before a finding; None where it fires."""
-    wait, made, known = facts.input.wait, facts.input.loading, facts.recording.collected.dataset_bytes
+def _nothing_to_gain(facts: Facts, limits: Limits) -> Outcome | None:
+    """That loading costs little, or the data are none that memory holds; None elsewhere."""
+    wait, known = facts.input.wait, facts.recording.collected.dataset_bytes
     if not len(wait):
         return not_applicable("no DataLoader call in the used steps")
     ratio = facts.steps.ratio(wait.host.total_ns)
@@ -195,8 +196,12 @@ def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
         return not_applicable(f"the data ({size(known)}) are taken to be larger than memory")
     if facts.input.by_no_loader:
         return not_applicable("no DataLoader makes the batches (DL001)")
-    if tensors_in_workers.sent_back(facts):
-        return None
+    return None
+
+
+def _why_not(facts: Facts, limits: Limits) -> Outcome | None:
+    """Why one by one is not what costs time, or nobody can tell; None where the rule fires."""
+    wait, made = facts.input.wait, facts.input.loading
     if not wait.single_process:
         makers = own_workers(facts) if wait.own_workers else "worker processes"
         return cannot_tell(f"samples are made in {makers}; record once with num_workers=0 to see them")
@@ -223,7 +228,7 @@ def _dear(facts: Facts, limits: Limits) -> Outcome | None:
             "nothing of it"
         )
     cheap = (made.per_sample_ns or 0.0) < limits["max_sample_ns"]
-    if made_once_already(facts) and not already_tensors(facts) and not (cheap and takes_whole_batches(facts)):
+    if _kept_in_vain(facts) and not (cheap and takes_whole_batches(facts)):
         return clear("the run passes through its data once: it makes each sample once as it is")
     ops = made.ops_ns / facts.input.wait.host.total_ns
     if known is not None or cheap:
@@ -237,6 +242,11 @@ def _dear(facts: Facts, limits: Limits) -> Outcome | None:
     )
 
 
+def _kept_in_vain(facts: Facts) -> bool:
+    """Whether samples would have to be made to be kept, and this run makes each once as it is."""
+    return made_once_already(facts) and not already_tensors(facts)
+
+
 def _fix(facts: Facts) -> tuple[Advice, ...]:
     last = (more_workers(facts),) if suggested_workers(facts) else ()
     if not stackable(facts) or makes_loader(facts):
@@ -244,9 +254,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     whole = () if replaces_sampler(facts) else (whole_batches(facts),)
     # What is streamed is seldom known to fit in memory: batches of the stream's own need no more of it.
     known = facts.recording.collected
-    whole_first = (known.stream and known.dataset_bytes is None) or (
-        made_once_already(facts) and not already_tensors(facts)
-    )
+    whole_first = (known.stream and known.dataset_bytes is None) or _kept_in_vain(facts)
     kept = (*whole, in_memory(facts)) if whole_first else (in_memory(facts), *whole)
     return (*tiny_batches(facts), *kept, *last)
 

@@ -22,8 +22,8 @@ def finding(facts: Facts) -> Finding:
     """What waiting for them costs."""
     wait, known = facts.input.wait, facts.recording.collected
     data = f" The whole data set is {size(known.dataset_bytes)}." if known.dataset_bytes is not None else ""
-    end = "s" if known.num_workers == 1 else ""
     number = known.num_workers
+    end = "s" if number == 1 else ""
     workers = count(number, "worker process", "worker processes") if number else "Worker processes"
     batches = whole_batches(facts)
     return Finding(

@@ -168,29 +168,30 @@ def _of_optimizer(facts: Facts) -> str:
 
 def _waiting(facts: Facts) -> str:
     """What most of the launched work waits for."""
-    waits = facts.time.device_waits
-    if _in_turn(facts):
-        return "another device of the process works on what comes before: they work in turn"
-    if _for_device(facts):
-        return "launched work waits for another device of the process, which has more to do at the same time"
-    longest = max(waits.__struct_fields__, key=lambda part: getattr(waits, part).total_ns)
+    longest = _longest_wait(facts)
+    if longest == "for_device":
+        return (
+            "another device of the process works on what comes before: they work in turn"
+            if _in_turn(facts)
+            else "launched work waits for another device of the process, which has more to do at the same time"
+        )
     return f"launched work waits {WORDS[longest]}" if longest in WORDS else "launched work is about to start"
 
 
 def _in_turn(facts: Facts) -> bool:
     """Whether the device mostly waits for another one of the process, which in turn does little while this one works."""
     main = facts.device.main
-    if main is None or not _for_device(facts):
+    if main is None or _longest_wait(facts) != "for_device":
         return False
     others = IntervalSet.union(item.compute for item in facts.device.all if item.device != main.device)
     computing = main.compute & facts.steps.window
     return (computing & others).total_ns < _BESIDE * computing.total_ns
 
 
-def _for_device(facts: Facts) -> bool:
-    """Whether most waits of the device are for another one of the process."""
+def _longest_wait(facts: Facts) -> str:
+    """The part of the waits that most of them are in, by its name in `DeviceWaits`."""
     waits = facts.time.device_waits
-    return max(waits.__struct_fields__, key=lambda part: int(getattr(waits, part).total_ns)) == "for_device"
+    return max(waits.__struct_fields__, key=lambda part: int(getattr(waits, part).total_ns))
 
 
 def _side_by_side(facts: Facts) -> Saving:

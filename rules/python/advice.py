@@ -97,8 +97,7 @@ def elsewhere(facts: Facts) -> tuple[Advice, ...]:
 
     A program that draws from no loader and steps a simulator prepares nothing: it asks for several simulators.
     """
-    used = facts.recording.frameworks
-    if not len(facts.input.wait) and used.uses("gymnasium", "stable_baselines3"):
+    if not len(facts.input.wait) and steps_simulator(facts):
         return (simulator(facts),)
     workers = facts.input.wait.multi_process or facts.recording.collected.num_workers
     loading = IN_ITS_WORKERS if workers else IN_WORKERS
@@ -128,6 +127,11 @@ _SIMULATORS_OF_SB3 = Advice(
     "Steps several environments, and asks the policy once for all of them. Off policy (DQN, SAC) as many updates for each of their "
     "steps need `gradient_steps` times `n_envs`.",
 )
+
+
+def steps_simulator(facts: Facts) -> bool:
+    """Whether a framework of simulators is surely in use."""
+    return facts.recording.frameworks.uses("gymnasium", "stable_baselines3")
 
 
 def simulator(facts: Facts) -> Advice:

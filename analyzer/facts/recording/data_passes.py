@@ -14,8 +14,7 @@ def data_passes(collected: Collected, run: RunCourse | None, ranks: int) -> floa
         run: The whole run.
         ranks: Processes that share the data.
     """
-    known = (collected.dataset_length, collected.batch_size, collected.batches_per_step)
-    if run is None or run.stopped or None in known:
+    length, batch, batches = collected.dataset_length, collected.batch_size, collected.batches_per_step
+    if run is None or run.stopped or not (length and batch and batches):
         return None
-    length, batch, batches = (float(one or 0) for one in known)
-    return run.steps * batches * batch * ranks / length if length and batch and batches else None
+    return run.steps * batches * batch * ranks / length

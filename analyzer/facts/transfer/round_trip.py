@@ -40,11 +40,8 @@ def asked_for_backwards(trace: Trace, to_device: Copies) -> bool:
         trace: The trace.
         to_device: Copies to the device.
     """
-    called = to_device.with_call
     nodes = IntervalSet.of_rows(trace.ops, matching(trace.ops["name"], is_backward_node))
-    size = called["size_bytes"].fillna(0).to_numpy(dtype=np.int64)
-    inside = nodes.contains(called["call_start_ns"].to_numpy("int64"))
-    return bool(2 * size[inside].sum() > to_device.bytes)
+    return _mostly_called_in(to_device, nodes)
 
 
 def updated_on_host(to_device: Copies, to_host: Copies, behind: IntervalSet) -> bool:
@@ -57,12 +54,17 @@ def updated_on_host(to_device: Copies, to_host: Copies, behind: IntervalSet) -> 
         to_host: Copies to the host.
         behind: Host time behind the backward passes.
     """
-    called = to_device.with_call
-    size = called["size_bytes"].fillna(0).to_numpy(dtype=np.int64)
-    inside = behind.contains(called["call_start_ns"].to_numpy("int64"))
     # Gradients have as many bytes as the weights, or half or twice as many where formats differ.
     as_much = to_device.bytes <= 2 * to_host.bytes and to_host.bytes <= 2 * to_device.bytes
-    return bool(as_much and 2 * size[inside].sum() > to_device.bytes)
+    return as_much and _mostly_called_in(to_device, behind)
+
+
+def _mostly_called_in(copies: Copies, time: IntervalSet) -> bool:
+    """Whether most bytes are copied by calls that begin in some time of the host."""
+    called = copies.with_call
+    size = called["size_bytes"].fillna(0).to_numpy(dtype=np.int64)
+    inside = time.contains(called["call_start_ns"].to_numpy("int64"))
+    return bool(2 * size[inside].sum() > copies.bytes)
 
 
 def _sizes(copies: Copies) -> Counter[int]:
