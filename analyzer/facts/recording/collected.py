@@ -35,7 +35,7 @@ class Collected(msgspec.Struct, frozen=True):
         whole_batches: Whether the data set makes whole batches, which the loader only hands on (`batch_size=None`).
         dataset_name: Class of the data set; None where nobody recorded it.
         dataset_length: Samples in the data set.
-        dataset_bytes: Samples times bytes of one sample as a tensor.
+        dataset_bytes: Samples times bytes of what one holds.
         profiled_step_ns: Median step time with the profiler on, its start and stop left out.
         unprofiled_step_ns: Median step time with the profiler off.
         core_wait_ratio: Share of the time of the recorded steps in which the training thread could run and had no core.

@@ -57,7 +57,7 @@ def test_a_recording_end_to_end(tmp_path: Path, digits_dir: Path) -> None:
     assert advisor["dataset"] == {
         "name": "drawn digits",
         "length": 1280,
-        "sample_bytes": 3136,
+        "sample_bytes": 3144,
         "batch_kind": "tensors",
         "sample": {"form": "sequence", "parts": 2},
         "random": None,

@@ -14,7 +14,6 @@ from torch.utils.data import DataLoader, Dataset, Subset
 
 from traces.collect.trace_advisor_hook.loader.batches import (
     BatchLook,
-    bytes_of,
     draws,
     kind_of,
     masked_places,
@@ -79,37 +78,6 @@ def seen(loader: Any) -> BatchLook:
 )
 def test_kinds_of_batch(batch: Any, kind: str) -> None:
     assert kind_of(batch) == kind
-
-
-def test_bytes_are_those_of_the_largest_tensor() -> None:
-    """Labels may come before what they are labels of."""
-    assert bytes_of({"x": [torch.zeros(4)], "y": torch.zeros(9)}) == 36
-    assert bytes_of([torch.zeros(9), torch.zeros(1)]) == 36
-    assert bytes_of("text") == 0
-
-
-class Graph:
-    """As PyTorch Geometric's: tensors by name, behind a method."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"x": torch.zeros(4), "edge_index": torch.zeros(2, 9)}
-
-
-def test_a_graph_has_the_bytes_of_its_largest_tensor() -> None:
-    assert (bytes_of(Graph()), kind_of(Graph())) == (72, "objects")
-
-
-class Molecules:
-    """As chemprop's: tensors in the fields of an object, which knows more than its tensors."""
-
-    def __init__(self) -> None:
-        self.atoms, self.bonds, self.names = torch.zeros(4), (torch.zeros(9), torch.zeros(2)), ["C"] * 1000
-        self.others = [[torch.zeros(10_000)] for _ in range(1000)]
-        self.itself = self
-
-
-def test_the_tensors_of_an_object_are_seen_beside_labels() -> None:
-    assert (bytes_of((Molecules(), torch.zeros(2))), kind_of((Molecules(), torch.zeros(2)))) == (36, "objects")
 
 
 @pytest.mark.parametrize(("data", "drawn"), [(Plain(), False), (Cropped(), True)])

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..common import FAILURES
 from ..software.frameworks import module_of
+from .batch_bytes import bytes_of
 from .batch_parts import BatchParts
 from .dataset_parts import data_sets, transforms_of
 
@@ -19,7 +20,6 @@ _LOOKS = range(1, 4)
 # Batches whose masks are counted, before a recording begins, and how large one may be.
 _MASKED_BATCHES = 4
 _MOST_PLACES = 1 << 22
-_MOST_SIDE_BY_SIDE = 64
 _RANDOM = re.compile(r"Rand(?:om)?(?![a-z])|AutoAugment|TrivialAugment|AugMix|Jitter|MixUp|CutMix|Noise")
 _DRAWS = frozenset(
     (
@@ -44,7 +44,7 @@ class BatchLook:
     """Looks at the first batches of a run."""
 
     def __init__(self) -> None:
-        self.bytes = 0
+        self.bytes: int | None = None
         self.kind: str | None = None
         self.form: dict[str, Any] | None = None
         self.modules: list[str] = []
@@ -103,28 +103,6 @@ def masked_places(batch: Any) -> tuple[int, int, int]:
             beyond = int((mask == 0).all(0).sum()) * mask.shape[0]
             return int((mask == 0).sum()), beyond, int(mask.numel())
     return 0, 0, 0
-
-
-def bytes_of(batch: Any, depth: int = 0) -> int:
-    """Bytes of the largest tensor in a batch: its inputs, wherever among labels and indices they stand."""
-    if hasattr(batch, "element_size"):
-        return int(batch.element_size() * batch.numel())
-    if not isinstance(batch, Mapping | list | tuple):
-        with contextlib.suppress(*FAILURES):
-            # Graphs of PyTorch Geometric tell what they hold; of an object of another library's its fields do.
-            batch = batch.to_dict() if hasattr(batch, "to_dict") else _fields(batch)
-    values = batch.values() if isinstance(batch, Mapping) else batch if isinstance(batch, list | tuple) else ()
-    return max((bytes_of(value, depth + 1) for value in values), default=0) if depth < 5 else 0
-
-
-def _fields(thing: Any) -> dict[str, Any]:
-    """Fields of an object that are tensors, or a few things side by side; what else it refers to may be all there is."""
-    sides = (Mapping, list, tuple)
-    return {
-        name: value
-        for name, value in vars(thing).items()
-        if hasattr(value, "element_size") or (isinstance(value, sides) and len(value) <= _MOST_SIDE_BY_SIDE)
-    }
 
 
 def kind_of(batch: Any) -> str:

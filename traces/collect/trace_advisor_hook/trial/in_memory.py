@@ -10,7 +10,8 @@ import importlib
 import time
 from typing import Any
 
-from ..loader.batches import _states, bytes_of, draws, form_of
+from ..loader.batch_bytes import bytes_of
+from ..loader.batches import _states, draws, form_of
 from ..surroundings.memory_limits import memory
 
 _LOOKS = 8
