@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 from rules.framework_words import fused_optimizer
+from rules.optimizer.made_where import by_library, own_lines
 
 # Classes of torch.optim with a fused implementation.
 FUSED_CLASSES = frozenset({"Adam", "AdamW", "SGD", "Adagrad"})
@@ -27,13 +28,26 @@ def fused(facts: Facts, name: str) -> Advice:
             f"+optimizers = {{p: torch.optim.{name}([p], lr=lr, fused=True) for p in model.parameters()}}",
             "Same mathematics, one op a parameter. A library that makes an optimizer for each takes it among their arguments.",
         )
-    return Advice(
-        "diff",
-        fused_optimizer(facts, name)
-        or f"-optimizer = torch.optim.{name}(model.parameters(), lr=lr)\n"
-        f"+optimizer = torch.optim.{name}(model.parameters(), lr=lr, fused=True)",
+    note = (
         "Same mathematics in one pass. Needs floating-point parameters; not with sparse gradients or `differentiable=True`."
-        + _beside_tables(facts),
+        + _beside_tables(facts)
+    )
+    words, library = fused_optimizer(facts, name), by_library(facts, name)
+    if words is None and library is not None:
+        called = "" if library.file is None else f", called from {library.file}:{library.line}"
+        return Advice(
+            "text",
+            f"`fused=True` for `{name}`, among the arguments that {library.package} gives it "
+            f"(`{library.function}`{called}).",
+            note,
+        )
+    return Advice("diff", words or _changed(name), note + ("" if words else own_lines(facts, name)))
+
+
+def _changed(name: str) -> str:
+    return (
+        f"-optimizer = torch.optim.{name}(model.parameters(), lr=lr)\n"
+        f"+optimizer = torch.optim.{name}(model.parameters(), lr=lr, fused=True)"
     )
 
 

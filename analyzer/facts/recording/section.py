@@ -10,6 +10,7 @@ from analyzer.facts.recording.engines import onnx_runtime, serving_engine, trans
 from analyzer.facts.recording.forward_inputs import ForwardInputs, forward_inputs
 from analyzer.facts.recording.frameworks import Frameworks, frameworks
 from analyzer.facts.recording.line_samples import LineSamples, StepLine, step_line, training_lines
+from analyzer.facts.recording.optimizer_code import OptimizerMaker, optimizer_makers
 from analyzer.facts.recording.privacy import Privacy, privacy
 from analyzer.facts.recording.run_course import RunCourse, run_course
 from analyzer.facts.recording.run_places import dict_of
@@ -121,6 +122,11 @@ class RecordingFacts(Section):
     def untrained(self) -> Untrained | None:
         """Parameters that get gradients and no update, which may be none; None where nobody looked."""
         return untrained(self.trace.meta)
+
+    @fact
+    def optimizer_makers(self) -> tuple[OptimizerMaker, ...]:
+        """Where the program makes its optimizers; empty where nobody looked."""
+        return optimizer_makers(self.trace.meta)
 
     @fact
     def run_course(self) -> RunCourse | None:

@@ -14,14 +14,14 @@ from traces.collect.script.loops import loops_around
 _MOST_ROWS, _MOST_TEXT = 40, 160
 
 
-def loader_rows(rows: list[dict[str, Any]], roots: tuple[Path, ...]) -> list[dict[str, Any]]:
-    """The functions that make a loader's batches, their files relative to the project.
+def own_rows(rows: list[dict[str, Any]], roots: tuple[Path, ...]) -> list[dict[str, Any]]:
+    """What the hook tells of code, files of the user's own relative to the project.
 
     Args:
-        rows: Role, name, file and first line of each, as the hook tells them.
+        rows: Whatever is known of each, `file` among it; None where none is the user's own.
         roots: Folders that the user's files lie in.
     """
-    return [row | {"file": own_path(row["file"], roots)} for row in rows]
+    return [row if row["file"] is None else row | {"file": own_path(row["file"], roots)} for row in rows]
 
 
 def line_samples(told: dict[str, Any], workers: list[Path], roots: tuple[Path, ...]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from .sampling.sampler import Sampler
 from .software.environment import changed_since, describe_environment
 from .software.frameworks import describe_frameworks
 from .software.installed import installed_names
+from .software.optimizer_code import OptimizerCode
 from .status import write_status
 from .steps.backward_passes import WITHOUT_OPTIMIZER, BackwardPasses
 from .steps.course import Course
@@ -56,6 +57,7 @@ class Watcher(LaterPhases):
         self.source = ""
         self.job: tuple[int | None, int] = (None, 1)
         self.turns, self.untrained = OptimizerTurns(), Untrained()
+        self.optimizer_code = OptimizerCode()
         self.passes = BackwardPasses()
         self.batches = 0
         self.drawn_from: dict[int, Any] = {}
@@ -289,7 +291,7 @@ class Watcher(LaterPhases):
                 "environment": describe_environment(),
             }
             | {"environment_changed": changed_since(self.began_with)}
-            | {"steps": steps, "loader_code": loader_code(loader)}
+            | {"steps": steps, "loader_code": loader_code(loader), "optimizer_code": self.optimizer_code.told()}
             | ({"forward_inputs": self.inputs.told()} if self.source == "forward" else {})
             | {"installed": installed_names()}
         )

@@ -16,6 +16,7 @@ from .common import FAILURES, reach
 from .marks.open_ranges import OpenRanges
 from .phases.counters import watch_graphs
 from .sampling.worker_lines import wrap_workers
+from .software.optimizer_code import constructor
 from .trial.changes import apply
 from .trial.watcher import TrialWatcher
 from .watcher import Watcher
@@ -86,6 +87,17 @@ def _wrap_optimizers(watcher: Watcher) -> None:
         return step
 
     optimizer.profile_hook_step = staticmethod(profile_hook_step)
+    prepare = getattr(optimizer, "_patch_step_function", None)
+    if prepare is not None:
+
+        def _patch_step_function(self: Any) -> None:
+            # Not around `__init__`: what that warns of would point at this file. A copy calls it, too.
+            frame = constructor()
+            if frame is not None:
+                watcher.optimizer_code.note(self, frame)
+            prepare(self)
+
+        optimizer._patch_step_function = _patch_step_function
 
 
 def _wrap_loaders(watcher: Watcher) -> None:

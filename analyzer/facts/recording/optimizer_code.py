@@ -1,0 +1,52 @@
+"""Where the program makes its optimizers, as `advisor collect` saw it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from traces.trace import Meta
+
+
+class OptimizerMaker(msgspec.Struct, frozen=True):
+    """One place that makes an optimizer.
+
+    Args:
+        class_name: Of the optimizer, `Adam`.
+        package: The library whose function calls the class; None where the program itself does.
+        function: That function, with its class; None likewise.
+        file: File of the program's own line that leads there, relative to the project; None where none does.
+        line: That line; None likewise.
+    """
+
+    class_name: str
+    package: str | None
+    function: str | None
+    file: str | None
+    line: int | None
+
+
+def optimizer_makers(meta: Meta) -> tuple[OptimizerMaker, ...]:
+    """The places, in the order in which they were seen; empty for traces of other origin.
+
+    Args:
+        meta: What the file says of itself; nothing is believed about its shape.
+    """
+    rows = meta.advisor.get("optimizer_code")
+    makers = (_maker(row) for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict))
+    return tuple(maker for maker in makers if maker is not None)
+
+
+def _maker(row: dict[str, Any]) -> OptimizerMaker | None:
+    name = _text(row.get("class"))
+    package, function, file = (_text(row.get(key)) for key in ("package", "function", "file"))
+    line = row.get("line")
+    line = line if type(line) is int and line > 0 else None
+    if name is None or (package is None) != (function is None) or (file is None) != (line is None):
+        return None
+    return None if package is None and file is None else OptimizerMaker(name, package, function, file, line)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,34 @@
+"""Where an optimizer is made, so that a user finds the line to change, or the library to ask."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.facts.recording.optimizer_code import OptimizerMaker
+from analyzer.units import listed
+
+# More lines than a reader wants to be sent to.
+_FEW = 3
+
+
+def own_lines(facts: Facts, name: str) -> str:
+    """A sentence that names the program's lines that make it, to put behind others; empty where nobody knows, or there are many.
+
+    Args:
+        facts: The measurements.
+        name: Class of the optimizer.
+    """
+    makers = _makers(facts, name)
+    if not 1 <= len(makers) <= _FEW or any(maker.package is not None for maker in makers):
+        return ""
+    lines = [f"{maker.file}:{maker.line}" for maker in makers]
+    return f" It is made at {listed(lines)}."
+
+
+def by_library(facts: Facts, name: str) -> OptimizerMaker | None:
+    """The library's function that makes it; None where the program does, nobody knows, or several libraries do."""
+    makers = _makers(facts, name)
+    return makers[0] if len(makers) == 1 and makers[0].package is not None else None
+
+
+def _makers(facts: Facts, name: str) -> list[OptimizerMaker]:
+    return [maker for maker in facts.recording.optimizer_makers if maker.class_name == name]

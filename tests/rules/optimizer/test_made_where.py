@@ -1,0 +1,75 @@
+"""The place that makes an optimizer, in the words of a fix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from analyzer.finding import Advice
+from building.builders import TraceBuilder
+from rules.optimizer.per_parameter_updates import RULE
+from running.one_rule import judged
+
+OWN = {"class": "Adam", "package": None, "function": None, "file": "train.py", "line": 12}
+LIBRARY = OWN | {"package": "darts", "function": "Model.configure", "line": 30}
+UPDATE = ("aten::_to_copy", "aten::mul_", "aten::lerp_", "aten::addcmul_", "aten::addcdiv_")
+GENERIC = "-optimizer = torch.optim.Adam(model.parameters(), lr=lr)\n"
+
+
+def fix(rows: Any, **advisor: Any) -> Advice:
+    """What OP001 advises for ten parameters that are updated one by one on the CPU."""
+    builder = TraceBuilder(None, top={"advisor": {"optimizer_code": rows, **advisor}})
+    for number in range(3):
+        at = number * 100_000
+        builder.step(number, at, 100_000).optimizer(at + 50_000, 50_000, "Adam")
+        builder.op("aten::linear", at, 50_000)
+        for index in range(50):
+            builder.op(UPDATE[index % len(UPDATE)], at + 50_000 + index * 1000, 900)
+    return judged(RULE, builder).finding.fix[0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([OWN], " It is made at train.py:12."),
+        ([OWN, OWN | {"line": 14}], " It is made at train.py:12 and train.py:14."),
+        ([OWN, OWN | {"class": "SGD", "line": 14}], " It is made at train.py:12."),
+    ],
+)
+def test_the_programs_own_lines_stand_behind_the_diff(rows: Any, words: str) -> None:
+    found = fix(rows)
+    assert found.language == "diff"
+    assert found.code.startswith(GENERIC)
+    assert f"{words} " in f"{found.note} "
+
+
+def test_what_a_library_makes_is_no_line_of_the_programs() -> None:
+    found = fix([LIBRARY])
+    assert (found.language, found.code) == (
+        "text",
+        "`fused=True` for `Adam`, among the arguments that darts gives it (`Model.configure`, called from train.py:30).",
+    )
+    alone = fix([LIBRARY | {"file": None, "line": None}])
+    assert alone.code.endswith("gives it (`Model.configure`).")
+
+
+def test_a_framework_with_words_of_its_own_keeps_them() -> None:
+    frameworks = {"imported": {"skorch": "1"}, "loop": ["skorch.net"], "data": [], "loader": [], "arguments": None}
+    found = fix([LIBRARY | {"package": "skorch"}], frameworks=frameworks)
+    assert "optimizer__fused=True" in found.code
+    assert "made at" not in found.note
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        None, 7, [], [7], [{}], [OWN | {"line": "12"}], [OWN | {"line": True}], [OWN | {"file": None}], [OWN | {"class": 1}],
+        [OWN | {"package": "darts"}], [OWN | {"file": None, "line": None}], [OWN | {"class": "SGD"}],
+        [OWN, LIBRARY], [OWN | {"line": line} for line in (1, 2, 3, 4)],
+    ],
+)  # fmt: skip
+def test_what_is_not_known_or_too_much_is_not_said(rows: Any) -> None:
+    found = fix(rows)
+    assert (found.language, "made at" in found.note) == ("diff", False)
+    assert found.code.startswith(GENERIC)
