@@ -51,6 +51,7 @@ def verdict_of(
         loops=loops,
         beside_ns=beside.total_ns,
         waits={name: getattr(waits, name).total_ns for name in waits.__struct_fields__},
+        take_turns=facts.time.devices_take_turns,
     )
     case = Case(facts, totals, found, loops.ns, evidence or {}, seldom_ns)
     answers = (override(case) for override in OVERRIDES)

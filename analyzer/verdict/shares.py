@@ -74,6 +74,9 @@ _IN_STALLS = (
 )
 
 _IN_TURN = "Queue-bound: for {share} of the step the device waits its turn: for another device of the process, at work."
+_WAIT_FOR_LONGER = (
+    "Queue-bound: for {share} of the step launched work waits for another device of the process, which has more to do."
+)
 _WAIT_FOR_UNKNOWN = "launched work that waits for something the trace does not show"
 
 _OUTSIDE_PASSES = (
@@ -104,6 +107,7 @@ def verdict(
     loops: Looped | None = None,
     beside_ns: int = 0,
     waits: Mapping[str, int] | None = None,
+    take_turns: bool = False,
 ) -> Verdict:
     """What the run is bound by.
 
@@ -115,6 +119,7 @@ def verdict(
         loops: Without a device, what of `compute` is dispatching the small ops of Python loops: Python's time, not the model's.
         beside_ns: Without a device, what of `compute` is in no pass of what is trained and in no update.
         waits: Nanoseconds of `device_wait` by the part of `DeviceWaits` they are in; what is in none is not known.
+        take_turns: Whether the devices of the process work one after the other.
     """
     total = sum(waterfall.values())
     if not total:
@@ -139,7 +144,7 @@ def verdict(
         return Verdict(bound_by="compute", ratio=compute, text=_compute_text(compute, optimizer, beside_ns / total))
     # Host work between launches, with a filled queue, is a loss, but not launches that cannot keep up.
     names_it = largest != "launch" or not queued
-    losses, sentences = _words(waterfall, waits, ratios)
+    losses, sentences = _words(waterfall, waits, ratios, take_turns=take_turns)
     if names_it and ratio >= BOUND_RATIO and ratio >= BOUND_PART_OF_LOSS * loss:
         in_loops = largest == "python" and looped >= BOUND_PART_OF_LOSS * ratio
         of_loops = _IN_PASSES if 2 * loops.passes_ns > loops.ns else _IN_LOOPS
@@ -171,7 +176,7 @@ def _mixed(ratios: Mapping[BoundBy, float], losses: Mapping[BoundBy, str]) -> Ve
 
 
 def _words(
-    waterfall: Mapping[str, int], waits: Mapping[str, int], ratios: Mapping[BoundBy, float]
+    waterfall: Mapping[str, int], waits: Mapping[str, int], ratios: Mapping[BoundBy, float], *, take_turns: bool
 ) -> tuple[dict[BoundBy, str], dict[BoundBy, str]]:
     """What each loss is called, and its sentence: of dispatch and of waiting work after what most of it is."""
     losses, sentences = dict(LOSSES), dict(_SENTENCES)
@@ -181,9 +186,9 @@ def _words(
         sentences["launch"] = sentences["launch"].replace("dispatches its next work", "runs the optimizer")
     known = max((part for part in WORDS if part != "unknown"), key=lambda part: waits.get(part, 0))
     losses["queue"] = f"{losses['queue']} {WORDS[known]}"
-    sentences["queue"] = (
-        _IN_TURN if known == "for_device" else f"{sentences['queue'].removesuffix('.')}, most of it {WORDS[known]}."
-    )
+    sentences["queue"] = f"{sentences['queue'].removesuffix('.')}, most of it {WORDS[known]}."
+    if known == "for_device":
+        sentences["queue"] = _IN_TURN if take_turns else _WAIT_FOR_LONGER
     if waits.get("unknown", 0) >= BOUND_PART_OF_LOSS * ratios.get("unknown", 0.0) * total > 0:
         losses["unknown"] = _WAIT_FOR_UNKNOWN
         sentences["unknown"] = (

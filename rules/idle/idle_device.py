@@ -60,7 +60,7 @@ from analyzer.facts import Facts
 from analyzer.facts.time.device_waits import WORDS
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Severity, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, listed, share
 from traces.trace import Capability
 
@@ -81,13 +81,12 @@ META = RuleMeta(
 
 # Start-up that is most of the idle time is what the finding is about.
 _MOST = 0.5
-# Devices that take turns compute at the same time only where each updates its own parameters.
-_BESIDE = 0.25
+_STARTS = ("the program starts up, which steady steps do not repeat", "PG002")
 _IN_TURN = Advice(
     "text",
     "Layers put on devices one behind the other (`device_map`) work one device at a time: split each layer over the devices "
-    "(tensor parallelism), or keep several batches in flight (a pipeline). Where a single device holds the model, in 16 bits or "
-    "fewer, keep it there: a step takes as long, and the other devices are free.",
+    "(tensor parallelism: all that helps one sample alone), or keep several batches in flight (a pipeline). Where a single device "
+    "holds the model, in 16 bits or fewer, keep it there: a step takes as long, and the other devices are free.",
 )
 # What the host does while the device idles, and the rule that says what to do about it.
 _WORDS: dict[str, tuple[str, str | None]] = {
@@ -114,9 +113,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     much = "most of" if ratio >= limits["most_ratio"] else "much of" if ratio >= limits["large_ratio"] else "part of"
     owned = {cause: facts.time.waterfall.owned(cause).total_ns for cause in IDLE_CAUSES}
     causes = sorted((cause for cause in owned if owned[cause]), key=lambda cause: -owned[cause])
-    largest, code, longest_ns = _largest(facts, causes[0])
+    starting = _mostly_starting(facts)
+    largest, code, longest_ns = (*_STARTS, starting.total_ns) if starting else _largest(facts, causes[0])
     part = share(facts.steps.ratio(longest_ns))
-    in_turn = causes[0] == "device_wait" and _in_turn(facts)
+    in_turn = not starting and causes[0] == "device_wait" and facts.time.devices_take_turns
     bars = tuple(Bar(_WORDS[cause][0], facts.steps.per_step(owned[cause])) for cause in causes)
     yield Finding(
         why=(
@@ -136,11 +136,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     )
 
 
+def _mostly_starting(facts: Facts) -> IntervalSet:
+    """The idle time that is start-up; empty where that is not most of it."""
+    starting = facts.health.warmup.time & facts.time.idle
+    return starting if starting.total_ns > _MOST * facts.time.idle.total_ns else EMPTY
+
+
 def _largest(facts: Facts, cause: str) -> tuple[str, str | None, int]:
     """What the largest part of the idle time is, the rule that says what to do about it, and how long it is."""
-    starting = facts.health.warmup.time & facts.time.idle
-    if starting.total_ns > _MOST * facts.time.idle.total_ns:
-        return "the program starts up, which steady steps do not repeat", "PG002", starting.total_ns
     owned = facts.time.waterfall.owned(cause)
     words, code = _WORDS[cause]
     if cause == "python" and facts.health.sparse_host_events is not None:
@@ -168,30 +171,14 @@ def _of_optimizer(facts: Facts) -> str:
 
 def _waiting(facts: Facts) -> str:
     """What most of the launched work waits for."""
-    longest = _longest_wait(facts)
+    longest = facts.time.device_waits.longest
     if longest == "for_device":
         return (
             "another device of the process works on what comes before: they work in turn"
-            if _in_turn(facts)
+            if facts.time.devices_take_turns
             else "launched work waits for another device of the process, which has more to do at the same time"
         )
     return f"launched work waits {WORDS[longest]}" if longest in WORDS else "launched work is about to start"
-
-
-def _in_turn(facts: Facts) -> bool:
-    """Whether the device mostly waits for another one of the process, which in turn does little while this one works."""
-    main = facts.device.main
-    if main is None or _longest_wait(facts) != "for_device":
-        return False
-    others = IntervalSet.union(item.compute for item in facts.device.all if item.device != main.device)
-    computing = main.compute & facts.steps.window
-    return (computing & others).total_ns < _BESIDE * computing.total_ns
-
-
-def _longest_wait(facts: Facts) -> str:
-    """The part of the waits that most of them are in, by its name in `DeviceWaits`."""
-    waits = facts.time.device_waits
-    return max(waits.__struct_fields__, key=lambda part: int(getattr(waits, part).total_ns))
 
 
 def _side_by_side(facts: Facts) -> Saving:

@@ -34,17 +34,23 @@ class DeviceWaits(msgspec.Struct, frozen=True):
         starting: The device was idle already when the launch returned, and the work starts at once.
         between_nodes: From one node of a graph to the next: one call launched both.
         in_queue: From one piece of work to the next, which was launched by then, at once.
-        for_event: Longer, behind a call that makes the stream wait for an event.
-        for_device: Longer, while another device of the process works; its next work may wait to be launched behind that.
+        for_device: Longer, while another device of the process works; its next work may wait to be launched behind that, or for an
+            event of it: what one device hands over to another one goes through an event.
+        for_event: Longer, behind a call that makes the stream wait for an event, with no other device at work.
         unknown: Longer, and the trace does not show why.
     """
 
     starting: IntervalSet = EMPTY
     between_nodes: IntervalSet = EMPTY
     in_queue: IntervalSet = EMPTY
-    for_event: IntervalSet = EMPTY
     for_device: IntervalSet = EMPTY
+    for_event: IntervalSet = EMPTY
     unknown: IntervalSet = EMPTY
+
+    @property
+    def longest(self) -> str:
+        """The part that most of the waits are in, by its name."""
+        return max(self.__struct_fields__, key=lambda part: int(getattr(self, part).total_ns))
 
 
 # What each part is, for people; in the order in which they are told where they are equally long.
@@ -75,13 +81,13 @@ def device_waits(trace: Trace, device: DeviceFacts, waterfall: Waterfall) -> Dev
     other = device.work["device"].to_numpy() != main.device
     elsewhere = IntervalSet.of_rows(device.work, other)
     together = elsewhere.overlap_with(waits.start_ns, waits.end_ns)
-    names = ("between_nodes", "starting", "in_queue", "for_event", "for_device")
+    names = ("between_nodes", "starting", "in_queue", "for_device", "for_event")
     tests = (
         nodes,
         short & idle_before,
         short,
-        _behind_event(trace, second),
         together >= _OTHER_DEVICE_PART * (waits.end_ns - waits.start_ns),
+        _behind_event(trace, second),
     )
     parts, left = {}, np.ones(len(nodes), dtype=bool)
     for name, test in zip(names, tests, strict=True):

@@ -32,6 +32,7 @@ from analyzer.facts.time.launched_in import LaunchedIn, launched_in
 from analyzer.facts.time.pauses import Pauses, known_activity, pauses
 from analyzer.facts.time.stalled_gaps import Stalls, stalls
 from analyzer.facts.time.stalled_ops import StalledOps, stalled_ops
+from analyzer.facts.time.turns import take_turns
 from analyzer.facts.time.unsteady import Unsteady, unsteady
 from analyzer.facts.time.waterfall import Waterfall, device_waterfall, host_waterfall, unexplained
 from analyzer.spans.grouping import chosen
@@ -101,6 +102,11 @@ class TimeFacts(Section):
     def device_waits(self) -> DeviceWaits:
         """What launched work waits for while the device idles."""
         return device_waits(self.trace, self._device, self.waterfall)
+
+    @fact
+    def devices_take_turns(self) -> bool:
+        """Whether the devices of the process work one after the other."""
+        return take_turns(self._device, self.device_waits, self._steps.window)
 
     @fact
     def launched(self) -> pd.DataFrame:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.explain import explain_facts
+from analyzer.facts import Facts
 from analyzer.finding import Severity, State
 from building.builders import TraceBuilder
 from rules.idle.idle_device import RULE
@@ -93,6 +95,33 @@ def test_a_device_that_waits_for_one_with_more_to_do_does_not_take_turns() -> No
     found = judged(RULE, builder)
     assert (found.severity, found.finding.title, found.ns_per_step) == (Severity.INFO, None, 0)
     assert "which has more to do at the same time" in found.finding.why
+    verdict = explain_facts(Facts(builder.trace()), rules=(RULE,)).analysis.summary.verdict.text
+    assert "its turn" not in verdict
+    assert "another device of the process, which has more to do" in verdict
+
+
+def turns_while_starting(*, loads: float) -> TraceBuilder:
+    """Four steps of 100 ms whose device waits 15 ms for another one; the first loads a module, then takes memory."""
+    builder = TraceBuilder()
+    for number in range(4):
+        begin, at = number * STEP, number * STEP + 2 * loads * (number == 0)
+        builder.step(number, begin, STEP)
+        if number == 0:
+            builder.op("aten::empty", begin, loads)
+            builder.runtime("cuModuleLoadData", begin + 10, loads - 20)
+            builder.runtime("cudaMalloc", begin + loads + 10, loads - 20)
+        builder.launch(at, kernel_start=at + 10, kernel_dur=14_990)
+        builder.launch(at + 10, kernel_start=at + 15_000, kernel_dur=15_000, device=1)
+        builder.launch(at + 20, kernel_start=at + 30_000, kernel_dur=begin + STEP - at - 30_000)
+    return builder
+
+
+@pytest.mark.parametrize(("loads", "title"), [(33_000, None), (10_000, "GPUs work in turn")])
+def test_title_advice_and_sentence_speak_of_the_same(loads: float, title: str | None) -> None:
+    """Start-up is most of the idle time or is not; waits for the other device own more of it than any one cause."""
+    found = judged(RULE, turns_while_starting(loads=loads)).finding
+    assert (found.title, "work in turn" in found.why, "starts up" in found.why) == (title, bool(title), not title)
+    assert ("PG002" in found.fix[0].code) == (not title)
 
 
 def starting(*, each: bool) -> TraceBuilder:

@@ -73,6 +73,9 @@ def test_a_short_wait_is_what_starting_takes_and_what_queued_work_leaves_between
         ({"event": True, "call": "hipStreamWaitEvent"}, "for_event"),
         ({"event": True, "call": "cudaStreamIsCapturing"}, "unknown"),
         ({"other": 3_000}, "for_device"),
+        # What one device hands over to another one goes through an event.
+        ({"event": True, "other": 3_000}, "for_device"),
+        ({"event": True, "other": 1_000}, "for_event"),
         ({"other": 1_000}, "unknown"),
     ],
 )
