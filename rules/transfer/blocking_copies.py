@@ -34,8 +34,8 @@ for images, labels in loader:
 
 ## Expected gain
 At most the idle time that the waits cause directly, and of the idle time after them as much as the host waited while the device
-was busy: without the waits it would be that much earlier. Likely is the first part alone. A device with enough queued work does
-not notice the waits.
+was busy: without the waits it would be that much earlier. Likely is the first part, and of the second what the host launches
+anew. A device with enough queued work does not notice the waits.
 
 ## When it is wrong
 A program that changes the host's tensor right after the copy needs the wait: pinned memory must stay as it is until the copy
@@ -56,7 +56,9 @@ from analyzer.facts import Facts
 from analyzer.facts.transfer.copies import BlockedAfter, Copies
 from analyzer.finding import Advice, Bar, Bars, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
+from rules.transfer.late import issued_late
 from rules.transfer.place import location
 from traces.trace import Capability
 
@@ -90,15 +92,16 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"waits after pinned copies hold the host for {share(host)} of the step, below {share(limits['min_host_ratio'])}"
         )
         return
+    late = blocked.owned | issued_late(facts, blocked)
     yield Finding(
         why=f"The host waits for {count(blocked.number, 'copy', 'copies')} from pinned memory: "
         f"{duration(facts.steps.per_step(blocked.host.total_ns))} of {facts.steps.each} ({share(host)}). The device idles for "
-        f"{share(facts.steps.ratio(blocked.owned.total_ns))} of the step because of it.",
+        f"{share(facts.steps.ratio(late.total_ns))} of the step because of it.",
         saving=Saving(
             blocked.removable,
-            usual_claims=blocked.owned,
+            usual_claims=late,
             basis="device-idle time in the waits, and behind them as long as the host waited beside a busy device; likely is what "
-            "lies in them and until the next kernel starts",
+            "lies in them and until the next kernel starts, and what the host launches late behind them",
         ),
         fix=(
             Advice(
@@ -109,18 +112,18 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         verify="Record again: no cudaStreamSynchronize should follow the copies.",
         steps_seen=facts.steps.count_with(pinned.time),
-        evidence=(_evidence(facts, pinned, blocked),),
+        evidence=(_evidence(facts, pinned, blocked, late),),
         location=location(facts, pinned),
     )
 
 
-def _evidence(facts: Facts, pinned: Copies, blocked: BlockedAfter) -> Bars:
+def _evidence(facts: Facts, pinned: Copies, blocked: BlockedAfter, late: IntervalSet) -> Bars:
     return Bars(
         "mean step",
         "ns",
         (
             Bar("waiting for copies", facts.steps.per_step(blocked.host.total_ns)),
-            Bar("device idle because of it", facts.steps.per_step(blocked.owned.total_ns)),
+            Bar("device idle because of it", facts.steps.per_step(late.total_ns)),
             Bar("the copies themselves", facts.steps.per_step(pinned.device_ns)),
         ),
     )

@@ -55,6 +55,7 @@ from analyzer.finding import Advice, Column, Finding, Outcome, Saving, Table, cl
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
+from rules.transfer.late import issued_late
 from rules.transfer.place import location
 from traces.trace import Capability
 
@@ -87,7 +88,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         f"{share(facts.steps.ratio(claims.total_ns))} of the step idle because of it.",
         saving=Saving(
             claims | blocked.removable,
-            usual_claims=claims,
+            usual_claims=claims | issued_late(facts, blocked),
             behind=facts.sync.behind(made.host),
             basis="device-idle time from the start of the fill to the end of the move, exposed copies, and behind waits for a copy "
             "as long as the host waited beside a busy device",

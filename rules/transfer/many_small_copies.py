@@ -11,8 +11,9 @@ memory a wait besides. Twenty of them are more than most layers.
 ## How it is measured
 Copies to the device and back in the used steps: their number a step and their median size; host time in the calls of the
 small ones to the device and in the waits after them. The bound is the device-idle time these own, and behind the waits as much as
-the host stood in them while the device computed: it would be that much earlier. What copies to the host cost is a wait and belongs
-to SY001 and SY002.
+the host stood in them while the device computed: it would be that much earlier. Of many copies the ops around the calls count as
+well, and the copies themselves where nothing runs beside them. What copies to the host cost is a wait, and belongs to SY001 and
+SY002.
 
 ## Example
 Slow:
@@ -35,8 +36,8 @@ scalars = dict(zip(batch, values.unbind()))
 3. `torch.as_tensor(array)` once for a whole numpy batch.
 
 ## Expected gain
-At most the device-idle time inside the calls, in the waits after them, and behind those as long as the host waited beside a busy
-device. Likely is what the calls and waits own by themselves.
+At most the device-idle time inside the copies, in the waits after them, and behind those as long as the host waited beside a busy
+device. Likely is what the copies and waits own by themselves, and what is launched late behind them.
 
 ## When it is wrong
 Copies inside captured graphs have no call and cost the host nothing. Copies from device to device do not count here.
@@ -62,6 +63,7 @@ from analyzer.facts.transfer.copies import SMALL_BYTES, Copies
 from analyzer.finding import Advice, Column, Finding, Outcome, Saving, Table, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share, size
+from rules.transfer.late import issued_late
 from rules.transfer.place import location
 from traces.trace import Capability
 
@@ -103,6 +105,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(f"{count(round(number), 'copy', 'copies')} a step, {size(median)} in the median; {holding}")
         return
     claims = (facts.time.waterfall.owned("transfer_call") & inward.call_time) | blocked.owned
+    if many:
+        claims |= facts.time.waterfall.owned("framework", "launch", "sync") & facts.transfer.moves(inward)
+        claims |= facts.time.waterfall.owned("copy") & inward.time
     then = (
         f" After them the GPU idles for {share(late)} while the host goes on, late by the wait."
         if blocked.number
@@ -115,10 +120,10 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         f"({share(host)}).{then if late >= limits['min_late_ratio'] else ''}",
         saving=Saving(
             claims | blocked.removable,
-            usual_claims=claims,
+            usual_claims=claims | issued_late(facts, blocked),
             behind=facts.sync.behind(calls),
-            basis="device-idle time inside the calls of small copies to the device and the waits after them, and behind those as "
-            "long as the host waited beside a busy device",
+            basis="device-idle time inside the small copies to the device, the ops around them and the waits after them, and "
+            "behind those as long as the host waited beside a busy device; likely is what of that the host launches",
         ),
         fix=_FIX if many else (_FIX[1], _AT_ONCE),
         verify="Record again: fewer copies a step; the share of XF003 should fall below 2 %.",

@@ -28,6 +28,7 @@ from analyzer.facts.transfer.copies import (
 )
 from analyzer.facts.transfer.layout_work import LayoutWork, layout_work
 from analyzer.facts.transfer.made_on_host import MadeOnHost, made_on_host
+from analyzer.facts.transfer.moves import moves
 from analyzer.facts.transfer.round_trip import asked_for_backwards, there_and_back, updated_on_host
 from analyzer.facts.transfer.sent_in_passes import sent_in_passes
 from analyzer.facts.transfer.state_out import state_beside_bytes, state_out_bytes
@@ -131,6 +132,10 @@ class TransferFacts(Section):
     def blocked_after(self, copies: Copies) -> BlockedAfter:
         """Waiting that copies to the device cause after their call."""
         return blocked_after(self._steps, self._sync, self.copies, copies)
+
+    def moves(self, copies: Copies) -> IntervalSet:
+        """Host time of the ops that these copies are for; see `moves.moves`."""
+        return moves(self.trace, self._host, copies)
 
     def may_answer(self, read: IntervalSet) -> bool:
         """Whether something may answer the values that some host time follows; see `answers.may_answer`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.finding import State
+from analyzer.rule import Rule
 from building.builders import TraceBuilder
 from rules.transfer.blocking_copies import RULE
 from rules.transfer.pageable_copies import RULE as PAGEABLE
@@ -37,6 +38,20 @@ def test_fires_with_the_idle_time_the_wait_owns() -> None:
         "The host waits for 4 copies from pinned memory: 10 ms of each 100 ms step (10 %)."
     )
     assert "non_blocking=True" in found.finding.fix[0].code
+
+
+@pytest.mark.parametrize("rule", [RULE, PAGEABLE])
+def test_likely_is_what_the_host_launches_anew_behind_the_wait(rule: Rule) -> None:
+    """Behind the wait the host dispatches an op for 1 ms; or it runs code of its own, which may be a wait as well."""
+    likely = []
+    for dispatches in (True, False):
+        builder = world(pinned=rule is RULE)
+        if not dispatches:
+            builder.events = [one for one in builder.events if one["name"] != "aten::linear"]
+        usual = judged(rule, builder).finding.saving.usual_claims
+        assert usual is not None
+        likely.append(usual.total_ns / 4)
+    assert likely[0] - likely[1] == pytest.approx(1_000_000, rel=0.03)
 
 
 def test_from_pageable_memory_the_wait_belongs_to_the_other_rule() -> None:

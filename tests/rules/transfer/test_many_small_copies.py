@@ -93,6 +93,33 @@ def test_one_number_a_step_after_which_the_device_idles() -> None:
     assert found.ns_per_step == pytest.approx(1_980_000, rel=0.03)
 
 
+def test_likely_is_what_is_launched_late_behind_the_wait() -> None:
+    """The ops of 500 us behind the wait, and not the time between them, in which the host may be waiting for something else."""
+    saving = judged(RULE, one_number(queued=5_000, late=2_000)).finding.saving
+    assert saving.usual_claims is not None
+    assert saving.usual_claims.total_ns / 5_000 == pytest.approx(1_950, rel=0.03)
+
+
+def dispatched(*, each: float) -> TraceBuilder:
+    """Five steps of 25 small pinned copies, each in an op of so many microseconds on an idle device."""
+    builder = TraceBuilder()
+    for number in range(5):
+        at = number * 10_000
+        builder.step(number, at, 10_000)
+        for index in range(25):
+            begin = at + index * (each + 2)
+            builder.op("aten::to", begin, each)
+            builder.copy("HtoD", begin + 4, 8, start=begin + 13, dur=2, size=64, op=None, pinned=True)
+        builder.launch(at + 5_000, kernel_start=at + 5_010, kernel_dur=4_980)
+    return builder
+
+
+@pytest.mark.parametrize("each", [20, 60])
+def test_the_ops_around_many_small_copies_go_with_them(each: float) -> None:
+    # But for the microsecond in which a launched copy starts.
+    assert judged(RULE, dispatched(each=each)).ns_per_step == pytest.approx(25 * (each - 1) * 1_000, rel=0.001)
+
+
 def test_a_number_after_which_the_device_has_work_at_once_costs_nothing() -> None:
     assert run(RULE, one_number(queued=5_000, late=120)).state is State.CLEAR
 

@@ -1,0 +1,19 @@
+"""What the host issues late behind its waits for copies to the device."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.facts.transfer.copies import BlockedAfter
+from analyzer.spans.intervals import IntervalSet
+
+# What is sent to the device decides nothing on the host, so what it launches next needs no wait. Its code outside of ops may be a
+# wait of another kind: that counts in the bound alone.
+_LAUNCHING = ("launch", "framework", "optimizer")
+
+
+def issued_late(facts: Facts, blocked: BlockedAfter) -> IntervalSet:
+    """Device-idle time behind the waits in which the host launches what it would have launched while it stood in them.
+
+    The queue is empty behind a wait, and has to be filled anew. Of that as much counts as the host waited, up to its next wait.
+    """
+    return blocked.removable & facts.time.waterfall.owned(*_LAUNCHING) - facts.host.profiler_calls
