@@ -11,6 +11,10 @@ import msgspec
 from analyzer.facts import Facts
 from analyzer.finding import Saving, Shortened
 from analyzer.spans.intervals import IntervalSet
+from analyzer.units import duration, share
+
+# Of a kernel this short about half is its start, its end and the way to the next; a longer one has data to go through.
+_SHORT_KERNEL_NS = 5_000
 
 
 def with_kernels(facts: Facts, saving: Saving, spans: IntervalSet, ratio: float = 1.0) -> Saving:
@@ -31,4 +35,23 @@ def with_kernels(facts: Facts, saving: Saving, spans: IntervalSet, ratio: float 
         usual_kernel_ns=0,
         shortened=(Shortened(work.spans, ratio),),
         behind=facts.sync.behind(spans) | (work.extent & facts.time.idle),
+    )
+
+
+def beside_busy(facts: Facts, spans: IntervalSet, min_ratio: float) -> str:
+    """What kernels cost that are launched one by one in time for a busy device, as a sentence; empty where that is little.
+
+    Args:
+        facts: The measurements.
+        spans: When the host launches them.
+        min_ratio: The share of the used steps that they have to take. Each has to be short: larger ones take as long in one.
+    """
+    work = facts.time.launched_in(spans)
+    ratio = facts.steps.ratio(work.total_ns)
+    if not work.number or ratio < min_ratio or work.total_ns >= _SHORT_KERNEL_NS * work.number:
+        return ""
+    return (
+        f" They are launched in time for a busy GPU; what they cost are their kernels: "
+        f"{duration(facts.steps.per_step(work.total_ns))} of {facts.steps.each} ({share(ratio)}), "
+        f"{duration(work.total_ns / work.number)} each."
     )

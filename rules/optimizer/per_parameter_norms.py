@@ -10,7 +10,8 @@ Hundreds of tiny ops are dispatched for one number. The device waits for the hos
 Runs of at least four repetitions of a short sequence with `aten::linalg_vector_norm` or `aten::norm` in it, outside loader and
 optimizer, without pauses of a millisecond or more between their ops, in which the program does something else (a log is written).
 The cost is the device-idle time inside the runs; on a CPU-only trace their time. The saving is that times `1 - 1/n` for
-n norms a step. Unit: nanoseconds.
+n norms a step. Beside a busy device the cost is their kernels, where these take as much of the step and each less than 5 us: how
+much of them stays in fewer, larger ones no trace tells, so nothing of it is likely. Unit: nanoseconds.
 
 Norms of gradients and of weights are the same op. Gradients are named where as many tensors as have a norm are scaled behind them,
 in front of the update. Weights are named where autograd records the norms (its sequence numbers go on behind them) and not the
@@ -61,7 +62,7 @@ from analyzer.facts.time.host_loss import HostLoss, host_loss
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
-from rules.batched import with_kernels
+from rules.batched import beside_busy, with_kernels
 from rules.place import location
 from traces.trace import Capability
 
@@ -132,25 +133,33 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     loss = host_loss(facts.device, facts.time.device_waits, facts.time.waterfall, norms.time)
     ratio = facts.steps.ratio(loss.total_ns)
-    if ratio < limits["min_ratio"]:
+    if ratio < limits["min_ratio"] and not (beside := beside_busy(facts, norms.time, limits["min_ratio"])):
         yield clear(f"rows of norms cost {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
-    yield _finding(facts, loss, ratio)
+    yield _finding(facts, loss, "" if ratio >= limits["min_ratio"] else beside)
 
 
-def _finding(facts: Facts, loss: HostLoss, ratio: float) -> Finding:
+def _finding(facts: Facts, loss: HostLoss, beside: str) -> Finding:
+    """What is told of them.
+
+    Args:
+        facts: The measurements.
+        loss: What they cost of the host's time.
+        beside: What they cost a busy device, as a sentence; empty where that is not what is told.
+    """
     norms = facts.model.optimizing.norms
     per_step = max(1, round(facts.steps.per_step(norms.number)))
     saved = loss.scaled(1 - 1 / per_step)
     who = "The GPU idles" if facts.device.main is not None else "The step spends"
+    spent = facts.steps.per_step(loss.total_ns)
+    lost = f"{duration(spent)} of {facts.steps.each} ({share(facts.steps.ratio(loss.total_ns))})"
     main = facts.host.main_thread
     line = None if main is None else facts.host.stacks.loop([main] * len(norms.time), norms.time, main, _WORDS)
     read = _read_each(facts)
     return Finding(
         why=(
-            f"{who} {duration(facts.steps.per_step(loss.total_ns))} of {facts.steps.each} ({share(ratio)}) while "
-            f"{count(per_step, 'norm')}, {_of_what(norms)}, are computed one by one"
-            f"{', each read into Python by itself' if read else ''}."
+            f"{'' if beside else f'{who} {lost} while '}{count(per_step, 'norm')}, {_of_what(norms)}, are computed one by one"
+            f"{', each read into Python by itself' if read else ''}.{beside}"
         ),
         saving=with_kernels(
             facts,

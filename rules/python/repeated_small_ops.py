@@ -24,7 +24,8 @@ of one activation only, where fewer tensors receive a gradient than layers are c
 layer takes the element, and without shapes confidence is low. Heads are turns of the same ops directly before a `cat` or
 `stack`, each with one softmax between products, or one fused attention, and nothing added behind it; shapes have to show that a
 turn gives less than it takes, and without shapes confidence is low. On a device the rule speaks
-up only where launches limit the step; the cost is the idle time in the loop. On a CPU-only trace it is the loop's time, as of
+up where launches limit the step, and the cost is the idle time in the loop; or, of a loop over a list, where its kernels take as
+much of the step, each less than 5 us. On a CPU-only trace it is the loop's time, as of
 PY002. Where a turn pauses for a millisecond between two ops, as to decode an image, the pause is no part of it. The saving is the
 cost times `1 - 1/n`. Matrix products alone, again and again, count where recorded shapes show that what any of them gives has the
 shape of nothing that one takes: of equal shapes each may need the one before. Unit: nanoseconds.
@@ -85,6 +86,7 @@ from analyzer.facts.loops.find import Loop, may_be_the_steps
 from analyzer.finding import Confidence, Finding, Outcome, Saving, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
+from rules.batched import beside_busy
 from rules.experts import AT_ONCE
 from rules.place import location, named
 from rules.python.copied import copies_tensors
@@ -159,6 +161,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield clear(f"repeated small ops take at most {share(longest)} of the step, below {share(limits['min_ratio'])}")
         return
     everywhere = facts.device.main is None or facts.time.launch_bound
+    queued = [loop for loop in costly if loop.over_list and not makes_tensors(loop)]
     if not everywhere:
         # Launches may limit the step in these loops and nowhere else; ops that take a millisecond each are no small ones.
         costly = [loop for loop in costly if loop.usual_op_ns < _SMALL_OP_NS]
@@ -166,7 +169,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             loop for loop in costly if facts.steps.ratio(_saving(facts, loop).claims.total_ns) >= limits["min_ratio"]
         ]
     if not everywhere and not costly:
-        yield clear("small ops repeat, but the GPU has enough queued work meanwhile: launches do not limit the step")
+        yield from _beside_busy(facts, queued, limits["min_ratio"])
         return
     if everywhere and passes >= limits["min_ratio"]:
         yield passes_finding(facts)
@@ -180,7 +183,17 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         yield _finding(facts, loop)
 
 
-def _finding(facts: Facts, loop: Loop) -> Finding:
+def _beside_busy(facts: Facts, loops: list[Loop], min_ratio: float) -> Iterator[Finding | Outcome]:
+    """What loops over lists cost where launches do not limit the step: their kernels, or nothing."""
+    said = [(loop, beside_busy(facts, loop.calling, min_ratio)) for loop in loops]
+    costly = [_finding(facts, loop, words) for loop, words in said if words]
+    if not costly:
+        yield clear("small ops repeat, but the GPU has enough queued work meanwhile: launches do not limit the step")
+    yield from costly[:_MAX_FINDINGS]
+
+
+def _finding(facts: Facts, loop: Loop, beside: str = "") -> Finding:
+    """What is told of a loop; `beside` is what it costs a busy device, as a sentence."""
     line = line_of(facts, loop)
     experts = loop.calls_experts
     kind = (
@@ -193,7 +206,7 @@ def _finding(facts: Facts, loop: Loop) -> Finding:
         else "goes through a list of tensors"
     )
     return Finding(
-        why=f"A loop{named(line)} {kind}: {what(facts, loop)}.",
+        why=f"A loop{named(line)} {kind}: {what(facts, loop)}.{beside}",
         saving=_saving(facts, loop),
         fix=AT_ONCE if experts else at_once(loop),
         verify=_ONE_MADE

@@ -17,11 +17,13 @@ class LaunchedIn(msgspec.Struct, frozen=True):
         total_ns: How long they run, each for itself.
         spans: When any of them runs.
         extent: From the start of the first kernel of each span to the end of its last.
+        number: How many they are.
     """
 
     total_ns: int = 0
     spans: IntervalSet = EMPTY
     extent: IntervalSet = EMPTY
+    number: int = 0
 
 
 def launched_in(launched: pd.DataFrame, spans: IntervalSet) -> LaunchedIn:
@@ -42,4 +44,6 @@ def launched_in(launched: pd.DataFrame, spans: IntervalSet) -> LaunchedIn:
     np.minimum.at(first, span, start)
     np.maximum.at(last, span, end)
     some = last > 0
-    return LaunchedIn(int((end - start).sum()), IntervalSet(start, end), IntervalSet(first[some], last[some]))
+    return LaunchedIn(
+        int((end - start).sum()), IntervalSet(start, end), IntervalSet(first[some], last[some]), len(rows)
+    )

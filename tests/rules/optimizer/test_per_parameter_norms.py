@@ -48,6 +48,28 @@ def test_quiet_beside_a_busy_device() -> None:
     assert run(RULE, world(busy=True)).state is State.CLEAR
 
 
+@pytest.mark.parametrize(("kernel", "state"), [(3, State.FIRED), (1, State.CLEAR), (7, State.CLEAR)])
+def test_beside_a_busy_device_the_cost_is_short_kernels(kernel: float, state: State) -> None:
+    """A hundred norms in steps of 10 ms, launched while a product of 8 ms runs: 3 % of the step, 1 %, or kernels at work."""
+    builder = TraceBuilder()
+    for number in range(3):
+        at = number * 10_000
+        builder.step(number, at, 10_000)
+        builder.launch(at, kernel_start=at + 10, kernel_dur=8_000, name="gemm", op="aten::mm")
+        for index in range(100):
+            begin, starts = at + 20 + index * 20, at + 8_012 + index * (kernel + 1)
+            builder.launch(begin, kernel_start=starts, kernel_dur=kernel, op="aten::linalg_vector_norm", call_dur=15)
+        builder.launch(at + 2_100, kernel_start=at + 9_000, kernel_dur=1_000, name="gemm", op="aten::mm")
+    assert run(RULE, builder).state is state
+    if state is State.FIRED:
+        found = judged(RULE, builder)
+        assert (found.severity, found.finding.saving.usual_kernel_ns) == (Severity.INFO, 0)
+        assert "The GPU idles" not in found.finding.why
+        assert found.finding.why.endswith(
+            "what they cost are their kernels: 300 us of each 10 ms step (3.0 %), 3.0 us each."
+        )
+
+
 @pytest.mark.parametrize(("run_us", "state"), [(1_900, State.CLEAR), (2_100, State.FIRED)])
 def test_boundary(run_us: float, state: State) -> None:
     assert run(RULE, world(run_us=run_us)).state is state

@@ -16,9 +16,15 @@ UNIT = ("aten::mul_", "aten::add_")
 
 
 def world(
-    *, tensors: int = 60, each: float = 10, unit: tuple[str, ...] = UNIT, device: str | None = None, lead: float = 3
+    *,
+    tensors: int = 60,
+    each: float = 10,
+    unit: tuple[str, ...] = UNIT,
+    device: str | None = None,
+    lead: float = 3,
+    kernel: float = 1,
 ) -> TraceBuilder:
-    """Steps of 10 ms that begin with the unit once per tensor, each op of `each` us; on a device each launches a kernel of 1 us."""
+    """Steps of 10 ms that begin with the unit once per tensor, each op of `each` us; on a device with a kernel of `kernel` us."""
     builder = TraceBuilder(device)
     for number in range(3):
         at = number * STEP
@@ -27,7 +33,7 @@ def world(
             when = at + index * each
             builder.op(unit[index % len(unit)], when, each)
             if device:
-                builder.launch(when + 2, kernel_start=when + 4 + lead, kernel_dur=1, op=None, call_dur=2)
+                builder.launch(when + 2, kernel_start=when + 4 + lead, kernel_dur=kernel, op=None, call_dur=2)
         rest = at + tensors * len(unit) * each
         builder.op("aten::linear", rest, at + STEP - rest)
         if device:
@@ -88,6 +94,18 @@ def test_on_a_device_only_where_launches_limit_the_step() -> None:
     result = run(RULE, world(device="cuda", tensors=160, lead=500))
     assert result.state is State.CLEAR
     assert "queued work" in result.reason
+
+
+@pytest.mark.parametrize(("kernel", "state"), [(3, State.FIRED), (1, State.CLEAR), (7, State.CLEAR)])
+def test_beside_a_busy_device_the_cost_is_short_kernels(kernel: float, state: State) -> None:
+    """Kernels of 3 us are 10 % of the step; those of 1 us are little, and those of 7 us have data to go through."""
+    builder = world(device="cuda", tensors=160, lead=500, kernel=kernel)
+    assert run(RULE, builder).state is state
+    if state is State.FIRED:
+        found = judged(RULE, builder)
+        assert (found.severity, found.finding.saving.usual_kernel_ns) == (Severity.INFO, 0)
+        assert "launched in time for a busy GPU" in found.finding.why
+        assert "(9.6 %), 3.0 us each" in found.finding.why
 
 
 @pytest.mark.parametrize(("rest", "state"), [(15, State.CANNOT_TELL), (60, State.FIRED)])
