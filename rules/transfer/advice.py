@@ -125,7 +125,7 @@ def _computed_there(name: str) -> tuple[Advice, ...]:
 
 def pin_memory(facts: Facts) -> tuple[Advice, ...]:
     """Pinned batches, copied without waiting."""
-    if facts.transfer.of_weights:
+    if facts.transfer.of_weights or facts.transfer.activations_saved:
         return keep_on_device(facts)
     if facts.transfer.sent_in_passes:
         return (_BUFFER,)
@@ -219,7 +219,7 @@ def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
         facts: The measurements.
         own_stream: Whether the copies already run on another stream than the kernels.
     """
-    if facts.transfer.of_weights:
+    if facts.transfer.of_weights or facts.transfer.activations_saved:
         return keep_on_device(facts)
     if comes_back(facts):
         return (_instead_of_the_host(facts),)

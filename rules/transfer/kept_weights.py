@@ -6,14 +6,18 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice
 from rules import adapters
 
-_SAVED = (
-    Advice(
-        "diff",
-        "-with torch.autograd.graph.save_on_cpu():\n+with torch.autograd.graph.save_on_cpu(pin_memory=True):\n"
-        "     loss = model(batch)",
-        "From pinned memory the copies back do not hold the host, and both ways are faster; each tensor is pinned anew. What "
-        "offloads on streams of its own hides the copies behind the layers (torchtune: `OffloadActivations(use_streams=True)`).",
-    ),
+_SAVED_PINNED = Advice(
+    "diff",
+    "-with torch.autograd.graph.save_on_cpu():\n+with torch.autograd.graph.save_on_cpu(pin_memory=True):\n     loss = model(batch)",
+    "From pinned memory the copies back do not hold the host, and both ways are faster; each tensor is pinned anew. What "
+    "offloads on streams of its own hides the copies behind the layers (torchtune: `OffloadActivations(use_streams=True)`).",
+)
+_SAVED_BESIDE = Advice(
+    "text",
+    "Offload on streams of their own (torchtune: `OffloadActivations(use_streams=True)`), early enough to hide behind the layers.",
+    "They go through pinned memory already: what is left is to copy beside the kernels.",
+)
+_SAVED_LESS = (
     Advice(
         "python",
         "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)",
@@ -43,7 +47,9 @@ def keep_on_device(facts: Facts) -> tuple[Advice, ...]:
     if facts.transfer.updated_on_host:
         return _UPDATED
     if facts.transfer.activations_saved:
-        return _SAVED
+        pinned = facts.transfer.copies.to_device.of_memory("pinned").bytes
+        through = _SAVED_BESIDE if 2 * pinned > facts.transfer.copies.to_device.bytes else _SAVED_PINNED
+        return (through, *_SAVED_LESS)
     if facts.transfer.there_and_back:
         return _kept(facts)
     if facts.recording.serving_engine is not None:
