@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from analyzer.analysis import Analysis, FindingDocument, FindingUnit
+from analyzer.analysis import Advice, Analysis, FindingDocument, FindingUnit
 from analyzer.page.findings import savings
 from analyzer.page.findings.card import lowered, place
 from analyzer.page.findings.groups import NOTES, counts, grouped, no_card, notes_are, unit
@@ -18,6 +18,7 @@ from analyzer.units import duration, share
 
 # More cards than this and nobody reads the first.
 IN_FULL = 5
+_NOTE_LINES = 2
 _EACH: dict[FindingUnit, str] = {"step": "/step", "request": "/request", "recording": ""}
 
 
@@ -110,5 +111,23 @@ def small_lines(analysis: Analysis, style: Style) -> Iterator[str]:
         lived_with = f", accepted: {safe.name(finding.accepted)}" if finding.accepted is not None else ""
         head = f"{finding.rule} [{finding.severity}] {safe.name(finding.title)}{worth}{lived_with}"
         yield from (f"  {text}" for text in safe.wrap(head, style.width - 2))
-        for text in safe.wrap(finding.why, style.width - 4)[:2]:
-            yield style.paint(f"    {text}", "dim")
+        yield from (style.paint(f"    {text}", "dim") for text in _cut(finding.why, style.width - 4))
+        # What is only a symptom has nothing to change by itself.
+        if finding.fix and finding.saving.stated_ns > 0:
+            yield from (f"    {text}" for text in _cut(f"Fix: {_in_words(finding.fix[0])}", style.width - 4))
+
+
+def _cut(text: str, width: int) -> list[str]:
+    """Two lines of a text, with a mark where there is more of it."""
+    wrapped = safe.wrap(text, width - 2)
+    return wrapped if len(wrapped) <= _NOTE_LINES else [*wrapped[: _NOTE_LINES - 1], f"{wrapped[_NOTE_LINES - 1]} …"]
+
+
+def _in_words(fix: Advice) -> str:
+    """A change in a line: of a diff what it adds, and where it only removes its words."""
+    if fix.language == "text":
+        return fix.code
+    code = fix.code.splitlines()
+    if fix.language == "diff":
+        code = [line[1:] for line in code if line.startswith("+")]
+    return "; ".join(line.strip() for line in code) or fix.note

@@ -93,6 +93,34 @@ def test_five_cards_then_a_table_then_what_is_minor():
     assert "PY001 [info] Garbage collection inside steps, at most 4.0 ms/step, 1.0 %" in rendered
 
 
+@pytest.mark.parametrize(
+    ("code", "ns", "line"),
+    [
+        (
+            "-for one in ones:\n-    one.mul_(2)\n+torch._foreach_mul_(ones, 2)",
+            4_000_000,
+            "Fix: torch._foreach_mul_(ones, 2)",
+        ),
+        ("-torch.cuda.empty_cache()", 4_000_000, "Fix: Leave it out."),
+        ("-torch.cuda.empty_cache()", 0, None),
+    ],
+    ids=["what is added", "nothing is added", "a symptom"],
+)
+def test_a_note_says_in_a_line_what_to_change(code: str, ns: int, line: str | None) -> None:
+    example = analyses.example()
+    note = next(one for one in example.findings if one.rule == "PY001")
+    fix = (doc.Advice(language="diff", code=code, note="Leave it out."),)
+    worth = replace(note.saving, ns_per_step_max=ns)
+    small = replace(note, fix=fix, saving=worth, why=f"{'Many words. ' * 40}")
+    others = tuple(small if one is note else one for one in example.findings)
+    notes = (
+        text.render(msgspec.structs.replace(example, findings=others)).partition("\nNotes")[2].partition("\nChecks")[0]
+    )
+    assert [one.strip() for one in notes.splitlines() if "Fix" in one] == ([line] if line else [])
+    assert sum("Many words." in one for one in notes.splitlines()) == 2
+    assert notes.count("…") == 1
+
+
 def test_every_card_says_where_its_figure_comes_from():
     assert text.render(analyses.example()).count("  Basis     ") == 5
 
