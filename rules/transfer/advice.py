@@ -56,6 +56,13 @@ COMPUTED_ON_DEVICE = Advice(
 )
 
 
+_CONVERTS = "aten::to"
+_CONVERTED = Advice(
+    "diff",
+    "-x = x.float().to(device)\n+x = x.to(device, non_blocking=True).float()",
+    "What gets wider is converted on the device: fewer bytes travel, and the host has less to do. What gets narrower belongs into "
+    "the dataset, where workers convert it beside training.",
+)
 _BY_NCCL = Advice(
     "text",
     "gloo's collectives take the device's tensors through the host's memory: with NCCL they stay on the device, and nothing of "
@@ -70,7 +77,9 @@ def _instead_of_the_host(facts: Facts) -> Advice:
 
 def what_is_pageable(facts: Facts) -> str:
     """The same of what is sent from unpinned memory alone, which may be other things than what is sent as a whole."""
-    return _IN_PASSES if facts.transfer.sent_in_passes else what_is_sent(facts)
+    if facts.transfer.sent_in_passes:
+        return _IN_PASSES
+    return what_is_sent(facts) or _computed(facts.transfer.computed_unpinned)
 
 
 def comes_back(facts: Facts) -> bool:
@@ -97,10 +106,17 @@ def what_is_sent(facts: Facts) -> str:
         return _MODELS
     if comes_back(facts):
         return " Most of it comes back from the host, which computes on what was copied there just before; no loader's batch."
-    computed = facts.transfer.computed_on_host
-    if computed:
-        return f" Most of it is computed on the host just before, by `{computed}`; no loader's batch."
-    return _BLOCKS if in_large_blocks(facts) else ""
+    return _computed(facts.transfer.computed_on_host) or (_BLOCKS if in_large_blocks(facts) else "")
+
+
+def _computed(name: str | None) -> str:
+    """A sentence on the op that computes what is sent; empty without one."""
+    if name is None:
+        return ""
+    made = (
+        "converted on the host just before" if name == _CONVERTS else f"computed on the host just before, by `{name}`"
+    )
+    return f" Most of it is {made}; no loader's batch."
 
 
 def in_large_blocks(facts: Facts) -> bool:
@@ -111,6 +127,8 @@ def in_large_blocks(facts: Facts) -> bool:
 
 def _computed_there(name: str) -> tuple[Advice, ...]:
     """What an op computes on the host just before it is sent: no loader holds it."""
+    if name == _CONVERTS:
+        return (_CONVERTED,)
     return (
         Advice(
             "text",
@@ -131,8 +149,9 @@ def pin_memory(facts: Facts) -> tuple[Advice, ...]:
         return (_BUFFER,)
     if comes_back(facts):
         return (_instead_of_the_host(facts),)
-    if facts.transfer.computed_on_host is not None:
-        return _computed_there(facts.transfer.computed_on_host)
+    computed = facts.transfer.computed_on_host or facts.transfer.computed_unpinned
+    if computed is not None:
+        return _computed_there(computed)
     if in_large_blocks(facts):
         return (_BLOCKS_KEPT, *_pinned_by_loader(facts)[:1])
     if not _without_loader(facts):

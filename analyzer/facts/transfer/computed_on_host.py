@@ -6,7 +6,7 @@ import numpy as np
 
 from analyzer.facts.host.dispatch_owner import OWN_WORK_ALONE_NS
 from analyzer.facts.host.section import HostFacts
-from analyzer.facts.transfer.copies import Transfers
+from analyzer.facts.transfer.copies import Copies
 from analyzer.facts.transfer.made_on_host import outermost_move
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
@@ -17,17 +17,17 @@ from traces.trace import Trace
 _MOST = 0.5
 
 
-def computed_on_host(trace: Trace, host: HostFacts, transfers: Transfers) -> str | None:
+def computed_on_host(trace: Trace, host: HostFacts, sent: Copies) -> str | None:
     """The op that computes most of what is sent, each time just before it is; None where that is less than half of the bytes.
 
     Args:
         trace: The trace.
         host: What the host's threads do.
-        transfers: Copies between host and device; those to the device are looked at.
+        sent: Copies to the device.
     """
-    copies = transfers.to_device.with_call
+    copies = sent.with_call
     ops, tree = trace.ops, host.ops
-    total = int(transfers.to_device.frame["size_bytes"].sum())
+    total = sent.bytes
     if not len(copies) or not len(ops) or not total:
         return None
     called = copies["call_start_ns"].to_numpy(np.int64)
@@ -47,5 +47,5 @@ def computed_on_host(trace: Trace, host: HostFacts, transfers: Transfers) -> str
     if size[found].sum() <= _MOST * total:
         return None
     names = distinct_texts(ops["name"])
-    sent = np.bincount(codes_of(ops["name"])[root[found]], weights=size[found], minlength=len(names))
-    return str(names[int(np.argmax(sent))])
+    each = np.bincount(codes_of(ops["name"])[root[found]], weights=size[found], minlength=len(names))
+    return str(names[int(np.argmax(each))])

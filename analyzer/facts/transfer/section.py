@@ -176,7 +176,13 @@ class TransferFacts(Section):
     @fact
     def computed_on_host(self) -> str | None:
         """The op that computes most of what is sent to the device, on the host and just before; None where none does."""
-        return computed_on_host(self.trace, self._host, self.copies)
+        return computed_on_host(self.trace, self._host, self.copies.to_device)
+
+    @fact
+    def computed_unpinned(self) -> str | None:
+        """The same of what is sent from unpinned memory, which may be other things than what is sent as a whole."""
+        sent = self.copies.to_device
+        return computed_on_host(self.trace, self._host, sent.of_memory("pageable") if sent.states_memory else sent)
 
     @fact
     def through_host(self) -> ThroughHost:

@@ -12,15 +12,25 @@ from running.one_rule import judged
 STEP = 20_000.0
 
 
-def world(*, computes: float = 6_000, launches: bool = False, loading: bool = False) -> TraceBuilder:
-    """An op works on the host for so long, or launches a kernel as well, or does so in the loader; then 8 MiB are sent."""
+def world(
+    *,
+    computes: float = 6_000,
+    launches: bool = False,
+    loading: bool = False,
+    op: str = "aten::randn",
+    batch: bool = False,
+) -> TraceBuilder:
+    """An op works on the host for so long, or launches a kernel as well, or does so in the loader; then 8 MiB are sent.
+
+    Behind them a pinned `batch` of 32 MiB may be sent.
+    """
     builder = TraceBuilder()
     for number in range(4):
         at = number * STEP
         builder.step(number, at, STEP)
         if loading:
             builder.loader(at, computes + 20)
-        builder.op("aten::randn", at + 5, computes)
+        builder.op(op, at + 5, computes)
         builder.op("aten::normal_", at + 10, computes - 20)
         if launches:
             builder.launch(at + 20, kernel_start=at + 30, kernel_dur=50, op=None)
@@ -29,6 +39,9 @@ def world(*, computes: float = 6_000, launches: bool = False, loading: bool = Fa
         builder.op("aten::_to_copy", sent + 2, 1_990)
         builder.copy("HtoD", sent + 5, 1_980, start=sent + 10, dur=1_970, size=8 << 20)
         begin = sent + 2_005
+        if batch:
+            builder.copy("HtoD", begin, 6, start=begin + 10, dur=1_500, size=32 << 20, pinned=True)
+            begin += 1_500
         builder.launch(begin, kernel_start=begin + 10, kernel_dur=at + STEP - begin - 10, name="gemm", op="aten::mm")
     return builder
 
@@ -39,6 +52,19 @@ def test_what_an_op_computes_on_the_host_is_told(rule: object) -> None:
     assert "computed on the host just before, by `aten::randn`" in finding.why
     assert "`aten::randn`" in finding.fix[0].code
     assert not any("loader" in fix.code.lower() for fix in finding.fix)
+
+
+def test_beside_a_larger_batch_it_is_what_comes_from_unpinned_memory() -> None:
+    of_unpinned, of_all = (judged(rule, world(batch=True)).finding for rule in (PAGEABLE, EXPOSED))
+    assert "computed on the host just before, by `aten::randn`" in of_unpinned.why
+    assert not any("loader" in fix.code.lower() for fix in of_unpinned.fix)
+    assert "computed on the host" not in of_all.why
+
+
+def test_what_is_converted_on_the_host_is_sent_as_it_is() -> None:
+    finding = judged(PAGEABLE, world(op="aten::to")).finding
+    assert "converted on the host just before" in finding.why
+    assert "x.to(device, non_blocking=True).float()" in finding.fix[0].code
 
 
 @pytest.mark.parametrize(
