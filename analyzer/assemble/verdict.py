@@ -14,6 +14,7 @@ from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import share
 from analyzer.verdict import Evidence, verdict_of
 from analyzer.verdict.outside_steps import outside_steps
+from analyzer.verdict.shares import UPDATE_ALONE
 from analyzer.verdict.what_computes import what_computes
 
 # What lies between the steps is told from a fifth of the run on, the share from which a loss is what a run is bound by.
@@ -75,7 +76,7 @@ def _within(facts: Facts) -> str:
 
 def _explained(facts: Facts, found: Verdict, told: frozenset[Topic]) -> Verdict:
     """Where computing is what takes long, what is computed."""
-    parts = what_computes(facts, told) if found.bound_by == "compute" else ""
+    parts = what_computes(facts, told, names_update=UPDATE_ALONE in found.text) if found.bound_by == "compute" else ""
     if not parts:
         return found
     return Verdict(bound_by=found.bound_by, ratio=found.ratio, text=f"{found.text} {parts}")

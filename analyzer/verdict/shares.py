@@ -73,6 +73,8 @@ _IN_STALLS = (
     "between them its queue is filled, so launches are not what it waits for."
 )
 
+# Said of an update that is most of the computing.
+UPDATE_ALONE = ", the optimizer alone"
 _IN_TURN = "Queue-bound: for {share} of the step the device waits its turn: for another device of the process, at work."
 _WAIT_FOR_LONGER = (
     "Queue-bound: for {share} of the step launched work waits for another device of the process, which has more to do."
@@ -246,7 +248,7 @@ def _compute_text(ratio: float, optimizer: float | None, outside: float) -> str:
     beside = f", and {share(outside)} is {_OUTSIDE_PASSES}" if outside >= WORTH_TELLING_APART else ""
     own = ratio - outside if beside else ratio
     text = _SENTENCES["compute"].format(share=share(own))
-    alone = f", the optimizer alone {share(optimizer)}" if optimizer > COMPUTE_HALF * own else ""
+    alone = f"{UPDATE_ALONE} {share(optimizer)}" if optimizer > COMPUTE_HALF * own else ""
     return f"{text.replace('the model itself is', 'the model and its optimizer are').removesuffix('.')}{alone}{beside}."
 
 

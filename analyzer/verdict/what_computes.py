@@ -40,10 +40,8 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("scaling to fewer bits", ("quantize",)),
     ("low-rank adapters", ("adapter",)),
 )
-# Kinds below this part of the computing do not say what it is.
-_WORTH_NAMING = 0.1
-# More than three make no short sentence.
-_MOST_KINDS = 3
+# Kinds below this part of the computing do not say what it is; more than three make no short sentence.
+_WORTH_NAMING, _MOST_KINDS = 0.1, 3
 # One kernel of hundreds that takes a third of the time is worth its name.
 _STANDS_OUT = 1 / 3
 _NAME_LENGTH = 60
@@ -59,18 +57,22 @@ _PRODUCT = Pattern(
 _OF_LAYERS = Pattern(
     r"aten::(?:mkldnn_convolution|_?slow_conv\w*|thnn_conv2d|addmm|native_layer_norm|\w+attention\w*)$"
 )
+# The whole of an update in one op.
+_FUSED_UPDATE = Pattern(r"aten::_fused_(?:adamw?|adagrad|sgd)_$")
 # Instances of one template: `void at::native::name<...>(...)`; cuBLAS returns a type that is a template itself.
 _FUNCTION = Pattern(
     r"(?:void |std::enable_if<[^>]*>::type )?((?:[\w~]+::|\(anonymous namespace\)::)*?)((?:\w+::(?=[kK]ernel\b))?[\w$]+)(?!\w*::)"
 )
 
 
-def what_computes(facts: Facts, told: frozenset[Topic] = frozenset()) -> str:
-    """`Of the computing: products 62 %; the kernel `x` alone 41 %.`, but for what findings tell; of a CPU what stands out."""
+def what_computes(facts: Facts, told: frozenset[Topic] = frozenset(), *, names_update: bool = False) -> str:
+    """What takes the time of the computing, but for what findings tell, and the optimizer where the verdict itself names it."""
     for_nothing = "" if "untaken_gradients" in told else _for_nothing(facts)
     computing = facts.time.waterfall.owned("compute")
     if facts.device.main is None:
-        return " ".join(said for said in (_op_alone(facts), _computed_again(facts), for_nothing) if said)
+        return " ".join(
+            said for said in (_op_alone(facts, names_update=names_update), _computed_again(facts), for_nothing) if said
+        )
     if not computing:
         return ""
     found = facts.kernels.named
@@ -82,8 +84,8 @@ def what_computes(facts: Facts, told: frozenset[Topic] = frozenset()) -> str:
         ((found.spans(found.is_family(*families) & others) & computing).total_ns / computing.total_ns, words)
         for words, families in _KINDS
     ]
-    named = sorted((part for part in parts if part[0] >= _WORTH_NAMING), reverse=True)[:_MOST_KINDS]
-    text = ", ".join(f"{words} {share(ratio)}" for ratio, words in named)
+    named = sorted((part for part in parts if part[0] >= _WORTH_NAMING), reverse=True)
+    text = ", ".join(f"{words} {share(ratio)}" for ratio, words in named[:_MOST_KINDS])
     alone = _last_resort(facts, computing.total_ns) or _alone(facts, computing)
     unnamed = _unnamed(facts, computing)
     parts_said = (text, alone, filling, unnamed, _untrained(facts, computing))
@@ -137,7 +139,7 @@ def _last_resort(facts: Facts, computing_ns: int) -> str:
     )
 
 
-def _op_alone(facts: Facts) -> str:
+def _op_alone(facts: Facts, *, names_update: bool) -> str:
     """The op that takes a third of a CPU's steps or more: first one that models are not made of, then the update, then any.
 
     Before any the op that takes a third of what is in no pass and no update: models are made of the others.
@@ -145,14 +147,13 @@ def _op_alone(facts: Facts) -> str:
     Before all what is no op but has a span like one: a function written in Python, whatever it calls; and calls that go back
     through one graph.
     """
-    return (
-        _written(facts)
-        or _again(facts)
-        or _alone_takes(facts, facts.kernels.longest_besides)
-        or _update_alone(facts)
-        or _outside_passes(facts)
-        or _alone_takes(facts, facts.kernels.longest_op)
-    )
+    besides = facts.kernels.longest_besides
+    again = names_update and besides is not None and _FUSED_UPDATE.match(besides.name)
+    first = _written(facts) or _again(facts) or _alone_takes(facts, None if again else besides)
+    update = _update_alone(facts)
+    if first or update:
+        return first or ("" if names_update else update)
+    return _outside_passes(facts) or _alone_takes(facts, facts.kernels.longest_op)
 
 
 def _outside_passes(facts: Facts) -> str:

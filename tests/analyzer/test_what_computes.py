@@ -214,6 +214,21 @@ def test_without_a_device_an_update_that_stands_out_is_named_before_a_product(du
     assert what_computes(Facts(builder.trace())) == words
 
 
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize(("dur", "named"), [(6_000, "the optimizer alone 60 %."), (4_000, " alone takes 40 %.")])
+def test_the_verdict_says_once_how_much_the_optimizer_takes(dur: float, named: str, *, fused: bool) -> None:
+    builder = TraceBuilder(None)
+    for number in range(6):
+        at = number * 10_000.0
+        builder.step(number, at, 10_000).optimizer(at, dur).op("aten::addmm", at + dur, 9_990 - dur)
+        for index in range(1 if fused else 10):
+            name = "aten::_fused_adam_" if fused else f"aten::op{index}_"
+            builder.op(name, at + 10 + index * dur / 10, dur - 20 if fused else dur / 10 - 20)
+    text = explain_facts(Facts(builder.trace()), rules=RULES).analysis.summary.verdict.text
+    assert text.endswith(named)
+    assert text.count("alone") == 1
+
+
 @pytest.mark.parametrize(("every", "words"), [(10, " of that in `aten::bmm` and 10 % in `aten::mm`"), (100, "")])
 def test_a_second_op_is_named_where_it_launches_some_of_the_kernels(every: int, words: str) -> None:
     builder = TraceBuilder()
