@@ -23,8 +23,23 @@ def where(analysis: Analysis) -> str:
 def promises(analysis: Analysis) -> bool:
     """Whether there is a saving worth naming: the trace can be believed and a card says how."""
     summary = analysis.summary
-    believed = analysis.trust.verdict != "unusable"
+    believed = analysis.trust.verdict != "unusable" and not exceeds_unprofiled(analysis)
     return believed and bool(analysis.cards) and 0 < summary.reachable_step_ns < summary.step_ns.mean
+
+
+def exceeds_unprofiled(analysis: Analysis) -> bool:
+    """Whether the findings together save more of a recorded step than it takes without the profiler.
+
+    A saving then holds time that is not the program's own: the profiler's, or that in which its thread had no core. The mean
+    without the profiler is taken as the mean less what the medians differ by.
+    """
+    summary = analysis.summary
+    unprofiled = summary.unprofiled_step_ns
+    if unprofiled is None or analysis.trace.steps.source == "whole-trace":
+        return False
+    added = max(0, summary.step_ns.median - unprofiled)
+    # No more than rounding lies between them where the whole of a step is lost.
+    return added > 0 and duration(summary.reachable_step_ns) != duration(added) and summary.reachable_step_ns < added
 
 
 def title(analysis: Analysis) -> str:
@@ -76,16 +91,26 @@ def outlook(analysis: Analysis) -> Iterator[str]:
             yield "They share time, so their savings do not add up."
     elif not analysis.cards:
         yield f"{no_card(analysis)}."
-    yield from filter(None, (hardware.utilisation(analysis), hardware.counters_line(analysis)))
-    unprofiled = summary.unprofiled_step_ns
-    if unprofiled is not None and unprofiled > 0 and analysis.trace.steps.source != "whole-trace":
-        # A median was measured without it: the mean of uneven steps says nothing of the profiler.
-        usual = summary.step_ns.median
-        cost = (
-            f"; the median with it, {duration(usual)}, is {share(usual / unprofiled - 1)} longer"
-            if usual > unprofiled
-            else ""
-        )
-        yield f"Without the profiler {each(analysis)} took {duration(unprofiled)}{cost}."
+    yield from filter(None, (hardware.utilisation(analysis), hardware.counters_line(analysis), unprofiled(analysis)))
     if analysis.trust.verdict == "caution":
         yield f"{count(doubts(analysis), 'reason')} to doubt these figures: see the notes on trust."
+
+
+def unprofiled(analysis: Analysis) -> str:
+    """How long a step takes without the profiler, and whether more is said to be saved; empty where it was not timed."""
+    summary = analysis.summary
+    ns = summary.unprofiled_step_ns
+    # What was timed without it is a step: where none is marked, there is nothing to set beside it.
+    if ns is None or analysis.trace.steps.source == "whole-trace":
+        return ""
+    # A median was measured without it: the mean of uneven steps says nothing of the profiler.
+    usual = summary.step_ns.median
+    cost = f"; the median with it, {duration(usual)}, is {share(usual / ns - 1)} longer" if usual > ns > 0 else ""
+    said = f"Without the profiler {each(analysis)} took {duration(ns)}{cost}."
+    if analysis.cards and analysis.trust.verdict != "unusable" and exceeds_unprofiled(analysis):
+        known = all(finding.saving.unprofiled_ratio is not None for finding in analysis.cards)
+        said += (
+            " The findings together claim more of a recorded step than is left of it then: part of that is the profiler's doing, "
+            f"or a busy machine's. {'Read shares, not milliseconds' if known else 'How much faster it gets cannot be told'}."
+        )
+    return said

@@ -9,7 +9,7 @@ from analyzer.page import hardware, recording
 from analyzer.page import headline as wording
 from analyzer.page.words import safe
 from analyzer.report.style import Style
-from analyzer.units import count, duration, share
+from analyzer.units import count, duration
 
 _WHOLE = "for the whole trace, taken as one step"
 
@@ -62,8 +62,8 @@ def _figures(analysis: Analysis, style: Style) -> Iterator[str]:
     summary = analysis.summary
     mean, reachable = summary.step_ns.mean, summary.reachable_step_ns
     noun = wording.each(analysis, whole=_WHOLE)
-    # Below the limit of a card there is nothing worth promising.
-    if not analysis.cards or reachable >= mean:
+    # Below the limit of a card there is nothing worth promising, nor beyond what a step takes.
+    if not analysis.cards or reachable >= mean or wording.exceeds_unprofiled(analysis):
         yield from safe.wrap(f"{duration(mean)} {noun}.{_more(analysis)}", style.width)
         return
     best = f"{duration(mean)} → {duration(reachable)}"
@@ -79,20 +79,5 @@ def _figures(analysis: Analysis, style: Style) -> Iterator[str]:
 
 def _more(analysis: Analysis) -> str:
     """How much of the device is used and what the profiler costs, as far as known."""
-    told = filter(None, (hardware.utilisation(analysis), hardware.counters_line(analysis)))
-    return "".join(f" {sentence}" for sentence in told) + _unprofiled(analysis)
-
-
-def _unprofiled(analysis: Analysis) -> str:
-    unprofiled = analysis.summary.unprofiled_step_ns
-    # What was timed without it is a step: where none is marked, there is nothing to set beside it.
-    if unprofiled is None or wording.each(analysis, whole=_WHOLE) == _WHOLE:
-        return ""
-    # A median was measured without it: the mean of uneven steps says nothing of the profiler.
-    usual = analysis.summary.step_ns.median
-    cost = (
-        f"; the median with it, {duration(usual)}, is {share(usual / unprofiled - 1)} longer"
-        if usual > unprofiled > 0
-        else ""
-    )
-    return f" Without the profiler {wording.each(analysis)} took {duration(unprofiled)}{cost}."
+    told = (hardware.utilisation(analysis), hardware.counters_line(analysis), wording.unprofiled(analysis))
+    return "".join(f" {sentence}" for sentence in told if sentence)

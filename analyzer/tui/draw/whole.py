@@ -6,6 +6,7 @@ from textual.content import Content
 
 from analyzer.analysis import Analysis, Bar, Bars
 from analyzer.page.findings.card import Card
+from analyzer.page.headline import exceeds_unprofiled
 from analyzer.tui.draw.evidence import evidence
 from analyzer.tui.draw.finding import heading, prose
 from analyzer.tui.look.glyphs import Glyphs
@@ -26,11 +27,14 @@ def whole(analysis: Analysis, card: Card, width: int, glyphs: Glyphs) -> Content
     now_and_then = {f"a {noun} now": summary.step_ns.mean, at_best: summary.reachable_step_ns}
     if summary.likely_step_ns != summary.reachable_step_ns:
         now_and_then["likely"] = summary.likely_step_ns
-    lines = [heading("If you fix everything"), *_bars("", now_and_then, width, glyphs, "$cause-framework")[1:]]
-    lines += [
-        prose("Savings share time and do not add up: what they share is counted once here.", "$quiet"),
-        Content(""),
-    ]
+    lines = []
+    if not exceeds_unprofiled(analysis):
+        lines += [
+            heading("If you fix everything"),
+            *_bars("", now_and_then, width, glyphs, "$cause-framework")[1:],
+            prose("Savings share time and do not add up: what they share is counted once here.", "$quiet"),
+            Content(""),
+        ]
     used = [row for row in analysis.steps if row.used]
     if len(used) > 1:
         lines += [

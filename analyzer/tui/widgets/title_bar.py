@@ -9,6 +9,7 @@ from textual.events import Resize
 from textual.widgets import Static
 
 from analyzer.page.findings.groups import each
+from analyzer.page.headline import exceeds_unprofiled
 from analyzer.tui.answer import changes, wording
 from analyzer.tui.answer.session import Session
 from analyzer.tui.widgets.aside import Aside
@@ -80,7 +81,7 @@ class TitleBar(Horizontal):
         if self._session.since is not None:
             return changes.headline(self._session.since, self._glyphs)
         mean, reachable = wording.headline(self._analysis)
-        if reachable == mean:
+        if reachable == mean or exceeds_unprofiled(self._analysis):
             return Content.assemble((mean, "bold"), (f" {each(self._analysis)}" if noun else "", "$quiet"))
         return Content.assemble(
             (mean, "bold"),

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer import analysis as doc
+from analyzer.page import headline as wording
 from analyzer.page.words.safe import columns
 from analyzer.report import text
 from analyzer.report.style import Style
@@ -69,6 +70,28 @@ def test_headline_has_verdict_bound_and_unprofiled_time():
     assert "412 ms → 148 ms a step at best" in head
     assert "at most 264 ms (64 %)" in head
     assert "Without the profiler a step took 388 ms" in " ".join(head.split())
+
+
+def unprofiled(ns):
+    summary = analyses.example().summary
+    analysis = analyses.example(summary=replace(summary, unprofiled_step_ns=ns))
+    return " ".join(text.render(analysis).split("\n\n")[1].split()), analysis
+
+
+def test_a_saving_above_the_step_without_the_profiler_is_not_promised():
+    head, analysis = unprofiled(200_000_000)
+    assert "at best" not in head
+    assert "264 ms" not in head
+    assert "claim more of a recorded step than is left of it then" in head
+    assert not wording.promises(analysis)
+    assert " ".join(wording.outlook(analysis)).count("claim more") == 1
+
+
+def test_a_saving_below_it_is():
+    head, analysis = unprofiled(300_000_000)
+    assert "412 ms → 148 ms a step at best" in head
+    assert "claim more" not in head
+    assert wording.promises(analysis)
 
 
 def test_finding_line_has_the_shape_editors_parse():
