@@ -6,15 +6,19 @@ import numpy as np
 
 from analyzer.facts import Facts
 from analyzer.hardware.work import PRODUCTS
-from analyzer.job.work import work_of_ops
+from analyzer.spans.arrays import FloatArray
 from analyzer.spans.labels import matching
 
 
-def products_of_steps(facts: Facts) -> tuple[float | None, ...]:
-    """Floating-point operations of the products of each used step; None without any of known shapes."""
+def products_of_steps(facts: Facts, work: FloatArray) -> tuple[float | None, ...]:
+    """Floating-point operations of the products of each used step; None without any of known shapes.
+
+    Args:
+        facts: The measurements.
+        work: What each op has to do, NaN where unknown, shape (ops,).
+    """
     tree = facts.host.ops
     product = matching(tree.ops["name"], PRODUCTS.__contains__)
-    work = work_of_ops(tree.ops)
     counted = tree.outermost(product & ~np.isnan(work))
     step = facts.steps.of_host(tree.ops["start_ns"].to_numpy()[counted])
     inside = step >= 0

@@ -14,7 +14,6 @@ from analyzer.explain import Explained
 from analyzer.facts import Facts
 from analyzer.facts.host.among_ranks import CALL
 from analyzer.job.calls import Calls, collective_calls
-from analyzer.job.products import products_of_steps
 from analyzer.job.work import worked
 from analyzer.ranks.names import rank_in
 from analyzer.ranks.summary import CollectiveColumns, FindingPart, OtherLoopPart, RankSource, RankSummary, StepPart
@@ -58,7 +57,7 @@ def summarize(explained: Explained, facts: Facts) -> RankSummary:
         core_wait_ratio=facts.recording.collected.core_wait_ratio,
         interrupted_ns=work.interrupted_ns,
         backend=info["backend"] if isinstance(info.get("backend"), str) else None,
-        steps=_steps(facts),
+        steps=_steps(facts, work.product_flops),
         other_loops=tuple(
             OtherLoopPart(number=one.number, dur_ns=one.dur_ns) for one in facts.time.unsteady.with_another_loop
         ),
@@ -100,7 +99,7 @@ def _host(top: dict[str, Any]) -> str | None:
     return None if name is None else hashlib.sha256(name.encode()).hexdigest()[:12]
 
 
-def _steps(facts: Facts) -> tuple[StepPart, ...]:
+def _steps(facts: Facts, product_flops: Sequence[float | None]) -> tuple[StepPart, ...]:
     used, causes = facts.steps.used, facts.time.step_causes
     return tuple(
         StepPart(
@@ -115,7 +114,7 @@ def _steps(facts: Facts) -> tuple[StepPart, ...]:
             used["start_ns"].tolist(),
             used["dur_ns"].tolist(),
             causes[list(CAUSES)].to_numpy().tolist(),
-            products_of_steps(facts),
+            product_flops,
             strict=True,
         )
     )

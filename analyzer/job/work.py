@@ -12,12 +12,13 @@ import pandas as pd
 
 from analyzer.facts import Facts
 from analyzer.facts.host.ops import OpTree
-from analyzer.hardware.call import Work
-from analyzer.hardware.work import FORMULAS, PRODUCTS, work_of
+from analyzer.hardware.work import PRODUCTS
 from analyzer.job.interrupted import interrupted_ns
+from analyzer.job.of_ops import work_of_ops
+from analyzer.job.products import products_of_steps
 from analyzer.ranks.summary import KernelRow
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array, ObjectArray
-from analyzer.spans.grouping import distinct_columns, sums_by
+from analyzer.spans.grouping import sums_by
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching, texts
 from traces.patterns import Pattern
@@ -35,18 +36,22 @@ class Worked(msgspec.Struct, frozen=True):
     Args:
         rows: Kernels by name and shape, without collectives; outermost ops where there is no device.
         interrupted_ns: What single ops take longer than the same ones in most steps; None on a device, or where nobody can tell.
+        product_flops: Floating-point operations of the products of each used step; None without any of known shapes.
     """
 
     rows: tuple[KernelRow, ...]
     interrupted_ns: int | None
+    product_flops: tuple[float | None, ...]
 
 
 def worked(facts: Facts) -> Worked:
     """Looks at the kernels, or at the ops of a host."""
+    work = work_of_ops(facts.trace.ops)
+    products = products_of_steps(facts, work)
     if facts.device.main is not None:
-        return Worked(_rows(_kernels(facts)), None)
-    ops = _ops(facts)
-    return Worked(_rows(ops), interrupted_ns(ops, facts.steps))
+        return Worked(_rows(_kernels(facts, work)), None, products)
+    ops = _ops(facts, work)
+    return Worked(_rows(ops), interrupted_ns(ops, facts.steps), products)
 
 
 def _rows(frame: pd.DataFrame) -> tuple[KernelRow, ...]:
@@ -94,26 +99,26 @@ def _first_known(place: Int64Array, values: FloatArray, groups: int) -> FloatArr
     return found
 
 
-def _kernels(facts: Facts) -> pd.DataFrame:
+def _kernels(facts: Facts, of_ops: FloatArray) -> pd.DataFrame:
     frame = facts.kernels.named.frame
     frame = frame[~frame["collective"].to_numpy(dtype=bool)]
     ops = facts.trace.ops
     dims = ops["input_dims"]
     # An op that is unknown is the last one; -1 is what has no shapes too.
     codes = np.append(codes_of(dims).astype(np.int64), -1)[frame["op"].to_numpy()]
-    work = np.append(work_of_ops(ops), np.nan)[frame["op"].to_numpy()]
+    work = np.append(of_ops, np.nan)[frame["op"].to_numpy()]
     start, end = frame["start_ns"].to_numpy(), frame["end_ns"].to_numpy()
     shapes = _shapes(codes, distinct_texts(dims), frame["blocks_per_sm"].to_numpy())
     beside = _beside(facts.communication.collectives.running, start, end)
     return _table(texts(frame["name"]), shapes, end - start, beside, work)
 
 
-def _ops(facts: Facts) -> pd.DataFrame:
+def _ops(facts: Facts, of_ops: FloatArray) -> pd.DataFrame:
     ops = facts.trace.ops
     # What only calls others has no shapes of its own, or the same ones whatever they work on.
     outer = facts.host.ops.outermost(~matching(ops["name"], _CALLERS.match))
     chosen = outer & facts.steps.host_window.contains(ops["start_ns"].to_numpy())
-    work = _with_inner(facts.host.ops, outer, work_of_ops(ops))[chosen]
+    work = _with_inner(facts.host.ops, outer, of_ops)[chosen]
     ops = ops[chosen]
     # An op that waits for others is no work.
     alone = ~matching(ops["name"], is_collective_op)
@@ -143,31 +148,6 @@ def _with_inner(tree: OpTree, outer: BoolArray, work: FloatArray) -> FloatArray:
         lacks = ~known & (summed > 0)
         found[lacks] = summed[lacks]
     return found
-
-
-def work_of_ops(ops: pd.DataFrame) -> FloatArray:
-    """What each op has to do, told once for each distinct op and inputs; NaN where that is unknown. Shape (ops,)."""
-    keys = [ops[name] for name in ("name", "input_dims", "input_types")]
-    codes = np.stack([codes_of(one).astype(np.int64) for one in keys])
-    # Neither an op without a formula nor one without shapes can be told.
-    known = np.array([name in FORMULAS for name in (*distinct_texts(keys[0]), "")], dtype=bool)
-    told = known[codes[0]] & (codes[1] >= 0)
-    found = np.full(len(ops), np.nan)
-    if not told.any():
-        return found
-    distinct, place = distinct_columns(codes[:, told])
-    words = [[*distinct_texts(one), ""] for one in keys]
-    each = [
-        _size(work_of(*(texts[code] for texts, code in zip(words, one, strict=True)))) for one in distinct.T.tolist()
-    ]
-    found[told] = np.array(each)[place]
-    return found
-
-
-def _size(work: Work | str) -> float:
-    if isinstance(work, str):
-        return math.nan
-    return float(work.flops) or (math.nan if work.bytes is None else float(work.bytes))
 
 
 def _shapes(codes: Int64Array, dims: list[str], blocks: npt.NDArray[np.float64]) -> ObjectArray:

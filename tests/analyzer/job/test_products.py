@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from analyzer.facts import Facts
-from analyzer.job.products import products_of_steps
 from analyzer.job.work import worked
 from building.builders import TraceBuilder
 
@@ -41,10 +40,10 @@ def test_a_layer_without_a_formula_has_to_do_what_is_inside() -> None:
 
 
 def test_each_step_has_its_products() -> None:
-    assert products_of_steps(layers()) == pytest.approx([2 * rows * WIDTH**2 for rows in ROWS], rel=0.01)
+    assert worked(layers()).product_flops == pytest.approx([2 * rows * WIDTH**2 for rows in ROWS], rel=0.01)
 
 
 def test_without_shapes_nobody_knows_how_much_there_is_to_compute() -> None:
     facts = layers(shapes=False)
-    assert products_of_steps(facts) == (None, None, None)
+    assert worked(facts).product_flops == (None, None, None)
     assert {row.work for row in worked(facts).rows} == {None}
