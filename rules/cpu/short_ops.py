@@ -262,7 +262,10 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     larger = larger_batch(facts)
     # A fit of all data at once, as of a Gaussian process, draws nothing and has no batch; a loop that slices its data has one.
     if facts.input.without_loader and facts.recording.collected.batch_size is None:
-        note = f"Where a step takes a part of the data: a fit of all of them at once has no batch. {larger.note}"
+        note = (
+            "Where a step takes one sample, or a part of the data: sequences of several lengths are padded to one tensor "
+            f"(`torch.nn.utils.rnn.pad_sequence`); a fit of all data at once has no batch. {larger.note}"
+        )
         return (msgspec.structs.replace(larger, note=note), fused)
     return (larger, fused)
 
