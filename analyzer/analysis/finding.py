@@ -103,7 +103,7 @@ class SeenSteps(Document, frozen=True, kw_only=True):
 
 
 class Location(Document, frozen=True):
-    """A place in the user's own code, from a recorded Python stack, from sampled lines, or from what a loader was made with.
+    """A place in the user's own code: from a recorded Python stack, sampled lines, what a loader was made with, or the optimizer's.
 
     Args:
         file: Path relative to the project.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.facts.recording.optimizer_code import OptimizerMaker
+from analyzer.finding import Location
 from analyzer.units import listed
 
 # More lines than a reader wants to be sent to.
@@ -17,17 +18,29 @@ def own_lines(facts: Facts, name: str) -> str:
         facts: The measurements.
         name: Class of the optimizer.
     """
-    makers = _makers(facts, name)
-    if not 1 <= len(makers) <= _FEW or any(maker.package is not None for maker in makers):
+    makers = _own(facts, name)
+    if not 1 <= len(makers) <= _FEW:
         return ""
     lines = [f"{maker.file}:{maker.line}" for maker in makers]
     return f" It is made at {listed(lines)}."
+
+
+def own_line(facts: Facts, name: str) -> Location | None:
+    """The program's only line that makes it; None where nobody knows, or there are more."""
+    makers = _own(facts, name)
+    return Location(makers[0].file, makers[0].line, None) if len(makers) == 1 and makers[0].file else None
 
 
 def by_library(facts: Facts, name: str) -> OptimizerMaker | None:
     """The library's function that makes it; None where the program does, nobody knows, or several libraries do."""
     makers = _makers(facts, name)
     return makers[0] if len(makers) == 1 and makers[0].package is not None else None
+
+
+def _own(facts: Facts, name: str) -> list[OptimizerMaker]:
+    """Places that make it; none where a library makes one of them."""
+    makers = _makers(facts, name)
+    return [] if any(maker.package is not None for maker in makers) else makers
 
 
 def _makers(facts: Facts, name: str) -> list[OptimizerMaker]:

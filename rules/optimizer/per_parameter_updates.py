@@ -69,6 +69,7 @@ from analyzer.units import count, duration, share
 from rules.batched import with_kernels
 from rules.optimizer.advice import FOREACH_CLASSES, FUSED_CLASSES, WITHOUT_LISTS, by_hand, foreach, fused, together
 from rules.optimizer.decomposing import decomposes, decomposing
+from rules.optimizer.made_where import own_line
 from rules.optimizer.reading import ON_DEVICE, of_each_parameter
 from rules.place import location
 from traces.trace import Capability
@@ -132,7 +133,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
                 ),
             ),
         ),
-        location=location(line),
+        location=location(line) or own_line(facts, work.class_name),
     )
 
 

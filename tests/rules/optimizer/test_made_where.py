@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.finding import Advice
+from analyzer.finding import Advice, Finding, Location
 from building.builders import TraceBuilder
 from rules.optimizer.per_parameter_updates import RULE
 from running.one_rule import judged
@@ -17,8 +17,8 @@ UPDATE = ("aten::_to_copy", "aten::mul_", "aten::lerp_", "aten::addcmul_", "aten
 GENERIC = "-optimizer = torch.optim.Adam(model.parameters(), lr=lr)\n"
 
 
-def fix(rows: Any, **advisor: Any) -> Advice:
-    """What OP001 advises for ten parameters that are updated one by one on the CPU."""
+def found(rows: Any, **advisor: Any) -> Finding:
+    """What OP001 finds of ten parameters that are updated one by one on the CPU."""
     builder = TraceBuilder(None, top={"advisor": {"optimizer_code": rows, **advisor}})
     for number in range(3):
         at = number * 100_000
@@ -26,7 +26,11 @@ def fix(rows: Any, **advisor: Any) -> Advice:
         builder.op("aten::linear", at, 50_000)
         for index in range(50):
             builder.op(UPDATE[index % len(UPDATE)], at + 50_000 + index * 1000, 900)
-    return judged(RULE, builder).finding.fix[0]
+    return judged(RULE, builder).finding
+
+
+def fix(rows: Any, **advisor: Any) -> Advice:
+    return found(rows, **advisor).fix[0]
 
 
 @pytest.mark.parametrize(
@@ -38,15 +42,15 @@ def fix(rows: Any, **advisor: Any) -> Advice:
     ],
 )
 def test_the_programs_own_lines_stand_behind_the_diff(rows: Any, words: str) -> None:
-    found = fix(rows)
-    assert found.language == "diff"
-    assert found.code.startswith(GENERIC)
-    assert f"{words} " in f"{found.note} "
+    advice = fix(rows)
+    assert advice.language == "diff"
+    assert advice.code.startswith(GENERIC)
+    assert f"{words} " in f"{advice.note} "
 
 
 def test_what_a_library_makes_is_no_line_of_the_programs() -> None:
-    found = fix([LIBRARY])
-    assert (found.language, found.code) == (
+    advice = fix([LIBRARY])
+    assert (advice.language, advice.code) == (
         "text",
         "`fused=True` for `Adam`, among the arguments that darts gives it (`Model.configure`, called from train.py:30).",
     )
@@ -56,9 +60,9 @@ def test_what_a_library_makes_is_no_line_of_the_programs() -> None:
 
 def test_a_framework_with_words_of_its_own_keeps_them() -> None:
     frameworks = {"imported": {"skorch": "1"}, "loop": ["skorch.net"], "data": [], "loader": [], "arguments": None}
-    found = fix([LIBRARY | {"package": "skorch"}], frameworks=frameworks)
-    assert "optimizer__fused=True" in found.code
-    assert "made at" not in found.note
+    advice = fix([LIBRARY | {"package": "skorch"}], frameworks=frameworks)
+    assert "optimizer__fused=True" in advice.code
+    assert "made at" not in advice.note
 
 
 @pytest.mark.parametrize(
@@ -70,6 +74,12 @@ def test_a_framework_with_words_of_its_own_keeps_them() -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_known_or_too_much_is_not_said(rows: Any) -> None:
-    found = fix(rows)
-    assert (found.language, "made at" in found.note) == ("diff", False)
-    assert found.code.startswith(GENERIC)
+    advice = fix(rows)
+    assert (advice.language, "made at" in advice.note) == ("diff", False)
+    assert advice.code.startswith(GENERIC)
+
+
+def test_the_only_line_of_the_programs_own_is_where_it_is() -> None:
+    assert found([OWN]).location == Location("train.py", 12, None)
+    assert found([OWN, OWN | {"line": 14}]).location is None
+    assert found([LIBRARY]).location is None
