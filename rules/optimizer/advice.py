@@ -5,7 +5,7 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 from rules.framework_words import fused_optimizer
-from rules.optimizer.made_where import by_library, own_lines
+from rules.optimizer.made_where import by_library, own_change, own_lines
 
 # Classes of torch.optim with a fused implementation.
 FUSED_CLASSES = frozenset({"Adam", "AdamW", "SGD", "Adagrad"})
@@ -41,7 +41,8 @@ def fused(facts: Facts, name: str) -> Advice:
             f"(`{library.function}`{called}).",
             note,
         )
-    return Advice("diff", words or _changed(name), note + ("" if words else own_lines(facts, name)))
+    changed = words or own_change(facts, name, "fused=True") or _changed(name)
+    return Advice("diff", changed, note + ("" if words else own_lines(facts, name)))
 
 
 def _changed(name: str) -> str:

@@ -18,6 +18,7 @@ class OptimizerMaker(msgspec.Struct, frozen=True):
         function: That function, with its class; None likewise.
         file: File of the program's own line that leads there, relative to the project; None where none does.
         line: That line; None likewise.
+        text: What stands in it; None where nobody read it.
     """
 
     class_name: str
@@ -25,6 +26,7 @@ class OptimizerMaker(msgspec.Struct, frozen=True):
     function: str | None
     file: str | None
     line: int | None
+    text: str | None = None
 
 
 def optimizer_makers(meta: Meta) -> tuple[OptimizerMaker, ...]:
@@ -40,12 +42,12 @@ def optimizer_makers(meta: Meta) -> tuple[OptimizerMaker, ...]:
 
 def _maker(row: dict[str, Any]) -> OptimizerMaker | None:
     name = _text(row.get("class"))
-    package, function, file = (_text(row.get(key)) for key in ("package", "function", "file"))
+    package, function, file, text = (_text(row.get(key)) for key in ("package", "function", "file", "text"))
     line = row.get("line")
     line = line if type(line) is int and line > 0 else None
     if name is None or (package is None) != (function is None) or (file is None) != (line is None):
         return None
-    return None if package is None and file is None else OptimizerMaker(name, package, function, file, line)
+    return None if package is None and file is None else OptimizerMaker(name, package, function, file, line, text)
 
 
 def _text(value: Any) -> str | None:

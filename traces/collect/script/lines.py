@@ -24,6 +24,17 @@ def own_rows(rows: list[dict[str, Any]], roots: tuple[Path, ...]) -> list[dict[s
     return [row if row["file"] is None else row | {"file": own_path(row["file"], roots)} for row in rows]
 
 
+def optimizer_rows(rows: list[dict[str, Any]], roots: tuple[Path, ...]) -> list[dict[str, Any]]:
+    """Where optimizers are made: the same with the text of the program's own line, for a change of that very line.
+
+    Args:
+        rows: As the hook tells them; of one that a library makes, the program's line says nothing of its arguments.
+        roots: Folders that the user's files lie in.
+    """
+    texts = [_text(row["file"], row["line"], PathCleaner(roots[0])) if row["package"] is None else None for row in rows]
+    return [row | {"text": text} for row, text in zip(own_rows(rows, roots), texts, strict=True)]
+
+
 def line_samples(told: dict[str, Any], workers: list[Path], roots: tuple[Path, ...]) -> dict[str, Any]:
     """Sampled lines of the training process and of the loader's workers together.
 
@@ -83,10 +94,14 @@ def _part(told: list[dict[str, Any]], roots: tuple[Path, ...], ends: dict[str, f
                 "line": line,
                 "function": function,
                 "begins": begins,
-                "text": cleaner.clean_text(linecache.getline(file, line).strip()[:_MOST_TEXT]),
+                "text": _text(file, line, cleaner),
                 "loops": loops_around(file, line, ends.get(file, frozenset())),
                 "ns": ns,
             }
             for (loader, file, line, function, begins), ns in counts.most_common(_MOST_ROWS)
         ],
     }
+
+
+def _text(file: str, line: int, cleaner: PathCleaner) -> str:
+    return cleaner.clean_text(linecache.getline(file, line).strip()[:_MOST_TEXT])

@@ -60,6 +60,10 @@ def test_a_script_is_recorded_and_not_disturbed(tmp_path: Path, capfd: pytest.Ca
     assert advisor["frameworks"]["loop"] == advisor["frameworks"]["data"] == []
     assert advisor["steps"] == {"source": "optimizer", "batches_per_step": 1.0}
     assert (advisor["batch_size"], advisor["optimizer"], advisor["model"]["parameters"]) == (8, "Adam", 42)
+    (made,) = advisor["optimizer_code"]
+    assert (made["class"], made["package"], made["line"]) == ("Adam", None, 12)
+    assert made["file"].rpartition("/")[2] == "plain.py"
+    assert made["text"] == "optimizer = torch.optim.Adam(model.parameters())"
     assert advisor["cpu_features"] == cpu_features()
     assert advisor["unprofiled_steps"] == 20
     assert advisor["gc_recorded"] is True
