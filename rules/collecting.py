@@ -11,14 +11,13 @@ PASS_OVER = Advice(
     "A full collection looks at every object there is, those of all imported modules included; what is frozen it passes over, and "
     "takes a few milliseconds where it is asked for again and again.",
 )
+_NOT_NEEDED = "Tensors are freed as soon as nothing refers to them; the collector is for objects that refer to each other in a circle."
+# Where nothing says whose call it is.
 COLLECT_SELDOM = Advice(
-    "text",
-    "Where the call is your own: leave it out, or collect every so many steps.",
-    "Tensors are freed as soon as nothing refers to them; the collector is for objects that refer to each other in a circle.",
+    "text", "Where the call is your own: leave it out, or collect every so many steps.", _NOT_NEEDED
 )
 COLLECT_NOT_EACH = Advice(
     "diff",
     "-    gc.collect()\n+    if step % 1000 == 0:\n+        gc.collect()",
-    "Every so many steps, or never: tensors are freed as soon as nothing refers to them. The collector is for objects that refer "
-    "to each other in a circle.",
+    f"Every so many steps, or never. {_NOT_NEEDED}",
 )
