@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 import signal
 import tempfile
 from pathlib import Path
@@ -19,6 +20,9 @@ _CRASHES = ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV")
 _OWN_PROFILER = "explain the trace that it writes itself, or run it without its profiler"
 # The first step begins where the loop is found, and is none that starts at a mark.
 _LEAST_WAIT = 2
+# With which it is sure that one is recorded: where steps differ in length three times as many are skipped, one warms up, and one
+# more ends what is recorded.
+_FEW_STEPS = 3 * _LEAST_WAIT + 1 + 1
 # What the hook counts, by what a person calls it.
 _COUNTED = {"loader": "batch", "backward": "backward pass", "optimizer": "optimizer step"}
 # Runs wherever torch does: the environment of the script need not have this program.
@@ -75,17 +79,30 @@ def explain(config: ScriptConfig, folder: Path, said: list[dict[str, Any]], stat
         )
     least = window_of(config.active).least
     wait = max(config.wait, _LEAST_WAIT)
+    needed = wait + config.warmup + least
+    # Steps are skipped until three have one length, and those of another loop are counted anew.
+    row = " in one loop, of about one length" if steps >= needed else ""
     return (
-        f"the script ended after {done}; a recording needs {wait + config.warmup + least} steps "
+        f"the script ended after {done}; a recording needs {needed} steps{row} "
         f"(wait {wait} + warmup {config.warmup} + active {least})",
-        # Nor can who runs it guarded choose how much is recorded.
-        "let it run longer"
-        + (
-            ", or use a smaller --wait, --warmup or --active"
-            if config.guarded is None
-            else ": more epochs, or more data"
-        ),
+        _longer(config, steps),
     )
+
+
+def _longer(config: ScriptConfig, steps: int) -> str:
+    """More steps, or the command that makes do with those there were."""
+    if config.guarded is not None:
+        # Nor can who runs it guarded choose how much is recorded.
+        return "let it run longer: more epochs, or more data"
+    # What is recorded when the script ends is kept, however few steps it is.
+    if steps < _FEW_STEPS or (config.wait, config.warmup) <= (_LEAST_WAIT, 1):
+        return "let it run longer: for more epochs, or with more data"
+    first, *words = config.command()
+    if not config.module:
+        words[words.index(Path(config.target).name)] = config.target
+    output = [] if config.output == Path("trace.json") else ["-o", str(config.output)]
+    options = ["--wait", str(_LEAST_WAIT), "--warmup", "1", *output]
+    return f"let it run longer, or skip fewer steps: {shlex.join([first, words[0], *options, *words[1:]])}"
 
 
 def _counted(said: list[dict[str, Any]]) -> str:

@@ -38,6 +38,41 @@ def test_the_steps_that_are_needed_are_more_than_there_were(tmp_path: Path) -> N
     assert problem == "the script ended after 2 steps; a recording needs 3 steps (wait 2 + warmup 0 + active 1)"
 
 
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (CONFIG, "advisor collect --wait 2 --warmup 1 train.py"),
+        (
+            replace(CONFIG, target="a b/train.py", output=Path("out.json"), arguments=("--epochs", "1")),
+            "advisor collect --wait 2 --warmup 1 -o out.json 'a b/train.py' -- --epochs 1",
+        ),
+        (replace(CONFIG, target="pack.train", module=True), "advisor collect --wait 2 --warmup 1 -m pack.train"),
+        (
+            replace(CONFIG, target="torchrun", program=True, arguments=("train.py",)),
+            "advisor collect --wait 2 --warmup 1 -- torchrun train.py",
+        ),
+    ],
+)
+def test_the_command_that_makes_do_with_as_many_steps_is_named(
+    tmp_path: Path, config: ScriptConfig, words: str
+) -> None:
+    """Three options were named and no number: of ten steps nobody knew which of them would do."""
+    _, fix = explain(config, tmp_path, _said("optimizer", 10), 0)
+    assert fix.endswith(f": {words}")
+
+
+@pytest.mark.parametrize(("config", "steps"), [(CONFIG, 4), (replace(CONFIG, wait=2, warmup=1, active=8), 9)])
+def test_no_command_is_named_that_would_not_help(tmp_path: Path, config: ScriptConfig, steps: int) -> None:
+    _, fix = explain(config, tmp_path, _said("optimizer", steps), 0)
+    assert fix == "let it run longer: for more epochs, or with more data"
+
+
+def test_where_there_were_steps_enough_it_is_said_what_they_lacked(tmp_path: Path) -> None:
+    """`the script ended after 7 steps; a recording needs 4 steps`: their lengths differed."""
+    problem, _ = explain(replace(CONFIG, wait=2, warmup=1, active=1), tmp_path, _said("optimizer", 7), 0)
+    assert "needs 4 steps in one loop, of about one length (" in problem
+
+
 def test_the_code_that_is_suggested_needs_nothing_but_torch(tmp_path: Path) -> None:
     problem, fix = explain(CONFIG, tmp_path, _said("", 0), 0)
     assert problem.startswith("no loop was found")
