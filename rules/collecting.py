@@ -11,7 +11,10 @@ PASS_OVER = Advice(
     "A full collection looks at every object there is, those of all imported modules included; what is frozen it passes over, and "
     "takes a few milliseconds where it is asked for again and again.",
 )
-_NOT_NEEDED = "Tensors are freed as soon as nothing refers to them; the collector is for objects that refer to each other in a circle."
+_NOT_NEEDED = (
+    "Tensors are freed as soon as nothing refers to them. The collector is for objects that refer to each other in a "
+    "circle."
+)
 # Where nothing says whose call it is.
 COLLECT_SELDOM = Advice(
     "text", "Where the call is your own: leave it out, or collect every so many steps.", _NOT_NEEDED

@@ -19,7 +19,7 @@ from rules.data_loading.parts import (
     prepared_before,
     sampler_leads,
 )
-from rules.data_loading.samples import may_be_images, random_samples, stored
+from rules.data_loading.samples import are_images, may_be_images, random_samples, stored
 
 # On so few cores workers take the time from training: with 0/1/2/4 workers the seeds' baseline takes 7.4/10/10/10 ms a step.
 FEW_CORES = 2
@@ -35,6 +35,7 @@ MEMORY_BYTES = 2 * 1024**3
 # The smallest batch in PyTorch's own examples is 20 (word_language_model); so few are chosen where each is large, as volumes.
 _TINY_BATCH = 4
 _LARGE_SAMPLE_BYTES = 1024**2
+_OF_IMAGES = "smaller images, a faster decoder, crops before what is costly"
 # With fewer batches an epoch has nothing to put together.
 _BATCHES_OF_AN_EPOCH = 10
 
@@ -267,19 +268,17 @@ def prepare_offline(facts: Facts) -> tuple[Advice, ...]:
 
 def cheaper_samples(facts: Facts) -> Advice:
     """Less work a sample, where nothing of it can be done once."""
-    first = (
-        "smaller images, a faster decoder"
-        if may_be_images(facts)
-        else "whole arrays at a time instead of a loop over what they hold"
+    drawn = random_samples(facts)
+    known = are_images(facts)
+    ways = [_OF_IMAGES if known else "whole arrays at a time instead of a loop over what they hold"]
+    ways += (
+        []
+        if facts.recording.collected.random_samples is False and not drawn
+        else ["fewer or cheaper random transforms"]
     )
-    return Advice(
-        "text",
-        f"Make a sample cheaper: {first}, fewer or cheaper random transforms, crops before what is costly, one pass for a whole "
-        "batch.",
-        "Samples come out different in every epoch, so that they cannot be made once and kept."
-        if random_samples(facts)
-        else "",
-    )
+    notes = ["Samples come out different in every epoch, so that they cannot be made once and kept."] if drawn else []
+    notes += [f"Where they are images: {_OF_IMAGES}."] if not known and may_be_images(facts) else []
+    return Advice("text", f"Make a sample cheaper: {', '.join(ways)}, one pass for a whole batch.", " ".join(notes))
 
 
 def decode_on_device(facts: Facts) -> Advice:

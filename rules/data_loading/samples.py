@@ -197,9 +197,20 @@ def stored(facts: Facts) -> Advice:
     )
 
 
+def are_images(facts: Facts) -> bool:
+    """Whether samples are images for sure: their ops show it, or what makes them is a library of images."""
+    made_by = {name.split(".")[0] for name in facts.recording.frameworks.data}
+    return facts.input.loading.converts_images or bool(made_by.intersection(_OF_IMAGES))
+
+
 def may_be_images(facts: Facts) -> bool:
-    """Whether anything that reads images is in use: numbers from a file are not decoded and resized."""
-    return facts.input.loading.converts_images or facts.recording.frameworks.may_use(*_OF_IMAGES)
+    """Whether anything that reads images is in use: numbers from a file are not decoded and resized.
+
+    Other libraries import torchvision for reasons of their own, as metrics do: of images torch makes tensors, not objects.
+    """
+    if are_images(facts):
+        return True
+    return facts.recording.collected.batch_kind != "objects" and facts.recording.frameworks.may_use(*_OF_IMAGES)
 
 
 def _taken(facts: Facts, begin: str) -> str:
