@@ -235,3 +235,13 @@ async def test_a_headline_without_a_saving_has_no_arrow(app_for: MakeApp) -> Non
     summary = replace(base.summary, reachable_step_ns=base.summary.step_ns.mean)
     async with running(app_for(replace(base, summary=summary)), (80, 24)) as pilot:
         assert "  412 ms a step" in text_of(pilot.app).split("\n")[0]
+
+
+@pytest.mark.parametrize(("unprofiled_ns", "promised"), [(200_000_000, False), (388_000_000, True)])
+async def test_a_headline_promises_no_more_than_a_step_takes_without_the_profiler(
+    app_for: MakeApp, unprofiled_ns: int, *, promised: bool
+) -> None:
+    base = analyses.example()
+    summary = replace(base.summary, unprofiled_step_ns=unprofiled_ns)
+    async with running(app_for(replace(base, summary=summary)), (140, 40)) as pilot:
+        assert ("148 ms" in text_of(pilot.app).split("\n")[0]) is promised
