@@ -85,6 +85,11 @@ META = RuleMeta(
 )
 # A fused update still has to read and write everything once: about half of what three or more passes move.
 _SAVED_PART = 0.5
+# A fused update passes over all rows of a table as well.
+_TABLES = (
+    "The backward pass makes dense gradients of embeddings. Where their tables are most of the parameters, a fused update still "
+    "goes through all rows, and sparse gradients may save more: `record_shapes=True` tells (OP006)."
+)
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -193,6 +198,7 @@ def _many_passes(facts: Facts, busy: int) -> Finding:
                 ),
             ),
         ),
+        caveats=(_TABLES,) if facts.model.dense_tables.calls and not facts.model.dense_tables.found else (),
     )
 
 

@@ -34,6 +34,16 @@ def world(
     return builder
 
 
+@pytest.mark.parametrize(
+    ("op", "asks"), [("aten::embedding_dense_backward", True), ("aten::embedding_backward", False)]
+)
+def test_dense_gradients_of_embeddings_without_shapes_may_be_what_is_updated(op: str, *, asks: bool) -> None:
+    builder = world()
+    for number in range(3):
+        builder.op(op, number * STEP + 20, 40)
+    assert any("record_shapes=True" in caveat for caveat in judged(RULE, builder).finding.caveats) is asks
+
+
 def test_fires_with_half_the_kernel_time() -> None:
     found = judged(RULE, world())
     # Half of 20 ms, less the share in which the device idles (5 us of each step).
