@@ -56,6 +56,11 @@ COMPUTED_ON_DEVICE = Advice(
 )
 
 
+_PUT_TOGETHER = ("aten::stack", "aten::cat", "aten::concat")
+_PREPARED = Advice(
+    "text",
+    "What is put together is made on the host in the step: make it on the device or, of a batch, in the loader's workers.",
+)
 _CONVERTS = "aten::to"
 _CONVERTED = Advice(
     "diff",
@@ -129,6 +134,8 @@ def _computed_there(name: str) -> tuple[Advice, ...]:
     """What an op computes on the host just before it is sent: no loader holds it."""
     if name == _CONVERTS:
         return (_CONVERTED,)
+    if name in _PUT_TOGETHER:
+        return (_PREPARED,)
     return (
         Advice(
             "text",

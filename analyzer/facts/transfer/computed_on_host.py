@@ -11,10 +11,18 @@ from analyzer.facts.transfer.made_on_host import outermost_move
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, is_any
 from analyzer.spans.open_spans import NONE
+from traces.patterns import Pattern
 from traces.trace import Trace
 
+# What only moves or converts what is there: weights that are kept on the host may pass through it on their way.
+_PASSES_ON = Pattern(r"aten::(?:to|_to_copy|copy_|clone|contiguous|_?pin_memory|cat|concat|stack|dequantize)$")
 # Of the bytes sent, for the copies as a whole to be of that kind.
 _MOST = 0.5
+
+
+def makes(name: str | None) -> bool:
+    """Whether an op that computes what is sent makes it anew each time; None stands for no op."""
+    return name is not None and _PASSES_ON.match(name) is None
 
 
 def computed_on_host(trace: Trace, host: HostFacts, sent: Copies) -> str | None:

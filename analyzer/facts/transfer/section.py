@@ -14,7 +14,7 @@ from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.section import SyncFacts
 from analyzer.facts.transfer.answers import may_answer
-from analyzer.facts.transfer.computed_on_host import computed_on_host
+from analyzer.facts.transfer.computed_on_host import computed_on_host, makes
 from analyzer.facts.transfer.copies import (
     SMALL_BYTES,
     BlockedAfter,
@@ -70,13 +70,16 @@ class TransferFacts(Section):
 
     @fact
     def piece_by_piece(self) -> bool:
-        """Whether large copies to the device take turns with kernels, as weights do that are kept on the host."""
-        return piece_by_piece(self._device, self.trace, self.copies.to_device)
+        """Whether large copies to the device take turns with kernels, as weights do that are kept on the host.
+
+        What an op makes there just before each is not kept.
+        """
+        return not makes(self.computed_on_host) and piece_by_piece(self._device, self.trace, self.copies.to_device)
 
     @fact
     def whole_models(self) -> bool:
         """Whether more than a batch is sent at once, again and again: models that are kept on the host between calls."""
-        return whole_models(self._device, self.trace, self.copies.to_device)
+        return not makes(self.computed_on_host) and whole_models(self._device, self.trace, self.copies.to_device)
 
     @fact
     def there_and_back(self) -> bool:
@@ -114,7 +117,7 @@ class TransferFacts(Section):
     @fact
     def sent_in_passes(self) -> bool:
         """Whether most of what is sent from unpinned memory are tensors that the model keeps on the host; batches are pinned."""
-        if self.of_weights or self.activations_saved:
+        if self.of_weights or self.activations_saved or makes(self.computed_unpinned):
             return False
         return sent_in_passes(self._device, self._steps, self.copies.to_device)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from building.builders import TraceBuilder
+from building.clocked import Clocked
 from rules.transfer.exposed_input_copies import RULE as EXPOSED
 from rules.transfer.pageable_copies import RULE as PAGEABLE
 from running.one_rule import judged
+from stories.models import layer, layers_back
 
 STEP = 20_000.0
 
@@ -59,6 +61,29 @@ def test_beside_a_larger_batch_it_is_what_comes_from_unpinned_memory() -> None:
     assert "computed on the host just before, by `aten::randn`" in of_unpinned.why
     assert not any("loader" in fix.code.lower() for fix in of_unpinned.fix)
     assert "computed on the host" not in of_all.why
+
+
+def taking_turns(*, op: str | None) -> Clocked:
+    """Each of twelve layers is sent 4 MiB, which an op, or nothing, worked on just before."""
+    world = Clocked()
+    for _ in world.steps(4):
+        for _ in range(12):
+            layer(world, 0.1)
+            if op is not None:
+                world.host_op(op, 1_500)
+            world.copied("HtoD", 4 << 20)
+        layers_back(world, 12, 0.2)
+    return world
+
+
+@pytest.mark.parametrize(("op", "made"), [("aten::bernoulli", True), (None, False), ("aten::copy_", False)])
+def test_what_is_made_anew_for_each_layer_is_nothing_that_is_kept_on_the_host(op: str | None, *, made: bool) -> None:
+    for rule in (PAGEABLE, EXPOSED):
+        finding = judged(rule, taking_turns(op=op)).finding
+        assert ("computed on the host just before" in finding.why, "cpu_offload" in finding.fix[0].code) == (
+            made,
+            not made,
+        )
 
 
 def test_what_is_converted_on_the_host_is_sent_as_it_is() -> None:
