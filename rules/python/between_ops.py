@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from analyzer.facts import Facts
 from analyzer.facts.sync.op_gaps import BACKWARD, GRADIENT_OF_LOSS
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import share
+from traces.patterns import Pattern
 from traces.reader.names.vocabulary import annotation_kind, is_backward_node
 
 # A place that holds less of the time than this is one of many.
 WORTH_A_PLACE = 0.25
 MOST = 0.5
 _NAME_LENGTH = 60
+# What a program or a library calls its own backward pass and update: `DeepSpeedZeroOptimizer.step`, `## backward ##`.
+_OF_UPDATE = Pattern(r"optimi[sz]er|backward", re.IGNORECASE)
 
 
 def between(facts: Facts, time: IntervalSet) -> str:
@@ -38,6 +43,9 @@ def in_backward(facts: Facts, time: IntervalSet) -> bool:
 def in_update(facts: Facts, time: IntervalSet) -> bool:
     """Whether the time, or the place that is named of it, lies where no program prepares data: from the loss to its update."""
     if behind_backward(facts, time):
+        return True
+    inside = facts.host.range_around(time)
+    if inside is not None and _OF_UPDATE.search(inside):
         return True
     found = facts.sync.silences(time)
     within = sum(one.total_ns for one in found if _leads_to_update(one.after))

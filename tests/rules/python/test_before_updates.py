@@ -50,6 +50,23 @@ def test_advice_by_the_place(norms: bool, ahead: bool, loader: bool, clipped: bo
     assert ("between the backward pass and the update" in found.why) is not ahead
 
 
+@pytest.mark.parametrize(
+    ("name", "loader"), [("DeepSpeedZeroOptimizer.step", False), ("## backward ##", False), ("prepare_inputs", True)]
+)
+def test_a_range_named_after_an_update_prepares_no_batch(name: str, *, loader: bool) -> None:
+    """An update of a library that marks no `Optimizer.step`, and works on the host; or a range of any other name."""
+    program = Clocked()
+    for _ in program.steps(4):
+        program.load(80, workers=4)
+        layers(program, 6)
+        program.synchronize()
+        with program.inside(name):
+            program.idle(8_000)
+            program.kernel_of("aten::copy_", ADD, 20)
+    text = "\n".join(f"{one.code}\n{one.note}" for one in judged(RULE, program).finding.fix)
+    assert ("prepare(" in text) is loader
+
+
 @pytest.mark.parametrize("behind", [True, False])
 def test_a_named_place_behind_the_backward_pass_prepares_no_batch(behind: bool) -> None:
     """States that an optimizer reads from a disk, in a function that the stacks name."""
