@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analyzer.facts import Facts
+from analyzer.facts.transfer.copies import SMALL_BYTES
 from analyzer.finding import Advice
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration
@@ -34,6 +35,12 @@ BETWEEN_KERNELS = Advice(
     "the device's work.",
 )
 
+BEHIND_PASSES = Advice(
+    "text",
+    "Where it saves or logs what is copied there: less often, or on a thread of its own beside the next steps.",
+    "Whole tensors are copied to the host behind the backward pass, and the device has nothing to do until the next step begins.",
+)
+
 
 def in_between(facts: Facts, time: IntervalSet) -> Advice | None:
     """What to do where a good part follows what a model reads several times a step; None where not, or a simulator may answer.
@@ -47,9 +54,19 @@ def in_between(facts: Facts, time: IntervalSet) -> Advice | None:
         often = facts.steps.noun != "recording" and len(read.start_ns) > facts.steps.count
         # Without the reads the host is ahead by what it waited in them, and no further: what its own code takes stays.
         asked = advice is BETWEEN_LAYERS or (not facts.transfer.may_answer(read) and bool(_waited_for(facts, time)))
+        if advice is BETWEEN_KERNELS and often and _copied_out(facts, read):
+            advice = BEHIND_PASSES
         if often and asked and read.total_ns >= WORTH_A_PLACE * time.total_ns:
             return advice
     return None
+
+
+def _copied_out(facts: Facts, read: IntervalSet) -> bool:
+    """Whether what is read are whole tensors, behind the last backward pass: saved or logged, and in nobody's way before."""
+    calls = facts.sync.waits.of(*_READS)
+    return (
+        calls.bytes >= SMALL_BYTES * calls.waits > 0 and 2 * (read & facts.model.behind_passes).total_ns > read.total_ns
+    )
 
 
 def _waited_for(facts: Facts, time: IntervalSet) -> IntervalSet:

@@ -8,10 +8,13 @@ from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.finding import State
 from building.builders import TraceBuilder
+from building.clocked import Clocked
 from rules import RULES
+from rules.python.after_reads import BEHIND_PASSES, BETWEEN_KERNELS
 from rules.python.python_overhead import RULE
 from rules.sync.blocking_copy_out import RULE as COPIES
 from running.one_rule import judged, run
+from stories.models import layers, layers_back, update
 
 WORK = 6_000
 
@@ -85,3 +88,32 @@ def test_host_code_before_any_copy_is_not_told_to_look_later(wait: bool) -> None
     assert any("score(before[1])" in fix.code for fix in found.fix) is wait
     assert ("the host stood in the copies" in found.why) is wait
     assert ("read values off the GPU" in said(builder)) is wait
+
+
+def saving(*, size: int, behind: bool) -> Clocked:
+    """Twenty tensors are copied to the host, in front of the backward pass or behind the update, and the host works on them."""
+    world = Clocked()
+    for _ in world.steps(5):
+        world.load(60, workers=4)
+        layers(world, 6)
+        if behind:
+            layers_back(world, 6)
+            update(world)
+        for _ in range(20):
+            world.copied("DtoH", size)
+        world.idle(40_000)
+        if not behind:
+            layers_back(world, 6)
+            update(world)
+    return world
+
+
+@pytest.mark.parametrize(
+    ("size", "behind", "saves"), [(8 << 20, True, True), (8 << 20, False, False), (64, True, False)]
+)
+def test_whole_tensors_copied_behind_the_update_are_no_values_to_keep_on_the_device(
+    size: int, behind: bool, *, saves: bool
+) -> None:
+    codes = [fix.code for fix in judged(RULE, saving(size=size, behind=behind)).finding.fix]
+    # In front of the backward pass nothing is advised but to look: no program saves or prepares there.
+    assert (BEHIND_PASSES.code in codes, BETWEEN_KERNELS.code in codes) == (saves, not saves and behind)
