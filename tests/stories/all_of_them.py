@@ -54,6 +54,7 @@ from stories import (
     of_the_device,
     of_the_host,
     of_training,
+    of_tuning_guides,
     of_unseen_reads,
     of_updates,
     of_whole_jobs,
@@ -109,6 +110,7 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "programs of others": of_others_programs.STORIES,
     "reported: reads": of_reported_reads.STORIES,
     "reported: passes": of_reported_passes.STORIES,
+    "guides: habits": of_tuning_guides.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 
