@@ -15,7 +15,9 @@ from traces.patterns import Pattern
 from traces.trace import Trace
 
 # What only moves or converts what is there: weights that are kept on the host may pass through it on their way.
-_PASSES_ON = Pattern(r"aten::(?:to|_to_copy|copy_|clone|contiguous|_?pin_memory|cat|concat|stack|dequantize)$")
+_PASSES_ON = Pattern(r"aten::(?:to|_to_copy|cat|concat|stack|dequantize)$")
+# What computes nothing: a batch of a loader may be pinned, or copied, by the program itself.
+_ONLY_COPIES = Pattern(r"aten::(?:copy_|clone|contiguous|_?pin_memory)$")
 # Of the bytes sent, for the copies as a whole to be of that kind.
 _MOST = 0.5
 
@@ -50,7 +52,8 @@ def computed_on_host(trace: Trace, host: HostFacts, sent: Copies) -> str | None:
     loading = IntervalSet.of_rows(trace.annotations, is_any(trace.annotations["kind"], "loader"))
     launched = np.sort(trace.runtime["start_ns"].to_numpy(), kind="stable")
     quiet = np.searchsorted(launched, start) == np.searchsorted(launched, end)
-    found = (root != NONE) & (end - start >= OWN_WORK_ALONE_NS) & quiet & ~loading.contains(start)
+    copies_only = np.append(tree.named(lambda name: _ONLY_COPIES.match(name) is not None), False)[root]
+    found = (root != NONE) & ~copies_only & (end - start >= OWN_WORK_ALONE_NS) & quiet & ~loading.contains(start)
     size = copies["size_bytes"].to_numpy(dtype=np.int64, na_value=0)
     if size[found].sum() <= _MOST * total:
         return None

@@ -94,10 +94,10 @@ def test_what_is_converted_on_the_host_is_sent_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     "how",
-    [{"computes": 250}, {"launches": True}, {"loading": True}],
-    ids=["an instant", "it launches", "in the loader"],
+    [{"computes": 250}, {"launches": True}, {"loading": True}, {"op": "aten::pin_memory"}],
+    ids=["an instant", "it launches", "in the loader", "it is pinned"],
 )
-def test_what_follows_anything_else_may_be_a_batch(how: dict[str, float]) -> None:
+def test_what_follows_anything_else_may_be_a_batch(how: dict[str, object]) -> None:
     finding = judged(PAGEABLE, world(**how)).finding  # type: ignore[arg-type]
     assert "computed on the host" not in finding.why
     assert any("pin_memory=True" in fix.code for fix in finding.fix)
