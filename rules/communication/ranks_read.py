@@ -28,6 +28,14 @@ def every_rank_is_read(facts: Facts) -> bool:
     return facts.job is not None and size is not None and len(facts.job.used) >= size
 
 
+def devices_of_one_process(facts: Facts) -> int:
+    """How many devices take part in the collectives, where one process drives them all; 0 where there are others, or may be."""
+    if (facts.recording.world_size or 1) > 1 or facts.job is not None:
+        return 0
+    taking = sum(bool(device.collective & facts.steps.window) for device in facts.device.all)
+    return taking if taking > 1 else 0
+
+
 def movable(facts: Facts) -> IntervalSet:
     """Exposed communication that sending less, or beside compute, can shorten: all but what is known to be waiting for other ranks.
 
@@ -52,6 +60,12 @@ def waiting_or_transferring(facts: Facts) -> str:
     if place is None or row is None or not place.job.matched.matched:
         if mostly_numbers(facts):
             return "Most of it is in collectives of a few numbers: that is waiting for ranks that come later, not transferring."
+        devices = devices_of_one_process(facts)
+        if devices:
+            return (
+                f"One process gives them to {devices} devices, one after the other: each waits in a collective until the last has "
+                "come to it."
+            )
         return f"One rank's trace cannot tell waiting for another rank from transferring.{_slowly(facts)}"
     late, waited = place.late, facts.steps.per_step(waiting_for_others(facts.steps, facts.time, place).total_ns)
     if late is not None and waited:
@@ -93,6 +107,11 @@ def _slowly(facts: Facts) -> str:
     )
 
 
+_ONE_EACH = Advice(
+    "text",
+    "One process for each device (`torchrun`; to train, `DistributedDataParallel`): each launches for its own device alone.",
+    "No other rank has to be recorded: all devices that take part are in this trace.",
+)
 _EVEN_FIRST = Advice(
     "text",
     "Make the ranks take equally long between collectives first: the job's own verdict says which of them, or which stage, others "
@@ -171,6 +190,8 @@ def with_all_ranks(
     first = (_LATE_FIRST,) if is_late(facts) else ()
     if every_rank_is_read(facts):
         return (*(first or ((_EVEN_FIRST,) if _mostly_waits(facts) else ())), *changes)
+    if devices_of_one_process(facts):
+        return (*first, _ONE_EACH, *changes)
     size = facts.recording.world_size
     ranks = f"all {size} ranks" if size is not None else "all ranks"
     if facts.communication.passing.stages and facts.communication.served_part is None:

@@ -48,6 +48,30 @@ def world(
     return builder
 
 
+@pytest.mark.parametrize(("devices", "size", "alone"), [(2, None, True), (2, 1, True), (1, None, False), (2, 8, False)])
+def test_devices_of_one_process_are_no_ranks_to_record(devices: int, size: int | None, *, alone: bool) -> None:
+    """A copy of the collective runs on each of the devices that the process drives, of a job of so many processes."""
+    builder = world()
+    builder.top.pop("distributedInfo")
+    if size is not None:
+        builder.top["distributedInfo"] = {"backend": "nccl", "rank": 0, "world_size": size}
+    for number in range(3):
+        for device in range(1, devices):
+            start = number * 100_000 + 40_100
+            builder.launch(
+                start - 40_000,
+                kernel_start=start,
+                kernel_dur=50_000,
+                name=ALL_REDUCE,
+                device=device,
+                stream=20,
+                op=None,
+            )
+    found = judged(RULE, builder).finding
+    assert ("One process gives them to 2 devices" in found.why, "One rank's trace" in found.why) == (alone, not alone)
+    assert any(fix.code.startswith("Record all") for fix in found.fix) is not alone
+
+
 def test_fires_with_the_exposed_time_as_bound() -> None:
     found = judged(RULE, world())
     assert found.ns_per_step == 30_000_000
