@@ -6,6 +6,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice
 from rules.device_words import of_device
 from rules.purpose import by_purpose
+from rules.transfer.computed import computed, computed_there
 from rules.transfer.kept_weights import keep_on_device
 from traces.patterns import Pattern
 
@@ -56,18 +57,6 @@ COMPUTED_ON_DEVICE = Advice(
 )
 
 
-_PUT_TOGETHER = ("aten::stack", "aten::cat", "aten::concat")
-_PREPARED = Advice(
-    "text",
-    "What is put together is made on the host in the step: make it on the device or, of a batch, in the loader's workers.",
-)
-_CONVERTS = "aten::to"
-_CONVERTED = Advice(
-    "diff",
-    "-x = x.float().to(device)\n+x = x.to(device, non_blocking=True).float()",
-    "What gets wider is converted on the device: fewer bytes travel, and the host has less to do. What gets narrower belongs into "
-    "the dataset, where workers convert it beside training.",
-)
 _BY_NCCL = Advice(
     "text",
     "gloo's collectives take the device's tensors through the host's memory: with NCCL they stay on the device, and nothing of "
@@ -84,7 +73,7 @@ def what_is_pageable(facts: Facts) -> str:
     """The same of what is sent from unpinned memory alone, which may be other things than what is sent as a whole."""
     if facts.transfer.sent_in_passes:
         return _IN_PASSES
-    return what_is_sent(facts) or _computed(facts.transfer.computed_unpinned)
+    return what_is_sent(facts) or computed(facts.transfer.computed_unpinned)
 
 
 def comes_back(facts: Facts) -> bool:
@@ -111,41 +100,13 @@ def what_is_sent(facts: Facts) -> str:
         return _MODELS
     if comes_back(facts):
         return " Most of it comes back from the host, which computes on what was copied there just before; no loader's batch."
-    return _computed(facts.transfer.computed_on_host) or (_BLOCKS if in_large_blocks(facts) else "")
-
-
-def _computed(name: str | None) -> str:
-    """A sentence on the op that computes what is sent; empty without one."""
-    if name is None:
-        return ""
-    made = (
-        "converted on the host just before" if name == _CONVERTS else f"computed on the host just before, by `{name}`"
-    )
-    return f" Most of it is {made}; no loader's batch."
+    return computed(facts.transfer.computed_on_host) or (_BLOCKS if in_large_blocks(facts) else "")
 
 
 def in_large_blocks(facts: Facts) -> bool:
     """Whether most of what is sent are blocks larger than batches are, of which nothing else tells what they are."""
     sent = facts.transfer.copies.to_device
     return not facts.transfer.of_weights and 2 * sent.of_size(_LARGE_BYTES).bytes > sent.bytes > 0
-
-
-def _computed_there(name: str) -> tuple[Advice, ...]:
-    """What an op computes on the host just before it is sent: no loader holds it."""
-    if name == _CONVERTS:
-        return (_CONVERTED,)
-    if name in _PUT_TOGETHER:
-        return (_PREPARED,)
-    return (
-        Advice(
-            "text",
-            f"Compute it on the device: `{name}` of tensors that lie there, or with a generator of the device, sends nothing.",
-        ),
-        Advice(
-            "text",
-            "Where it has to be computed on the host: one ahead, while the device works on this one, into pinned memory made once.",
-        ),
-    )
 
 
 def pin_memory(facts: Facts) -> tuple[Advice, ...]:
@@ -156,9 +117,9 @@ def pin_memory(facts: Facts) -> tuple[Advice, ...]:
         return (_BUFFER,)
     if comes_back(facts):
         return (_instead_of_the_host(facts),)
-    computed = facts.transfer.computed_on_host or facts.transfer.computed_unpinned
-    if computed is not None:
-        return _computed_there(computed)
+    made = facts.transfer.computed_on_host or facts.transfer.computed_unpinned
+    if made is not None:
+        return computed_there(made)
     if in_large_blocks(facts):
         return (_BLOCKS_KEPT, *_pinned_by_loader(facts)[:1])
     if not _without_loader(facts):
@@ -250,7 +211,7 @@ def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
     if comes_back(facts):
         return (_instead_of_the_host(facts),)
     if facts.transfer.computed_on_host is not None:
-        return _computed_there(facts.transfer.computed_on_host)
+        return computed_there(facts.transfer.computed_on_host)
     if facts.recording.serving_engine is not None:
         return (_SENT_BY_ENGINE,)
     blocks = in_large_blocks(facts)
