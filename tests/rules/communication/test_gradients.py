@@ -245,6 +245,12 @@ def test_units_are_named_where_no_shape_says_how_large_they_are() -> None:
     assert "may cost a CPU more" in said[1]
 
 
+def test_on_a_host_gathers_are_started_early_not_prefetched() -> None:
+    said = "\n".join(codes(judged(RULE, sharded()).finding))
+    assert "following.unshard(async_op=True)" in said
+    assert "forward_prefetch" not in said
+
+
 def talking(*, backward: bool, update: bool) -> TraceBuilder:
     """Steps of 20 ms that end in messages to another rank and back."""
     builder = TraceBuilder(None, top={"distributedInfo": {"backend": "gloo", "rank": 0, "world_size": 3}})
