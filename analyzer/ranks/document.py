@@ -33,10 +33,11 @@ class JobRank(JobPart, frozen=True, kw_only=True):
     """One rank, or one that is not here.
 
     `cost_ns` is what the job's step would be shorter by without what this rank does beyond its peers, None where that was not
-    played. `transfer_ns` is what is left of `in_collectives_ns` without `waiting_ns`: where members are not here it may be waiting
-    for those. Of `exposed_ns`, the time in collectives that nothing hides, at least `exposed_waiting_least_ns` and at most
-    `exposed_waiting_most_ns` are waiting: where in a collective compute hides it is not known, nor what one is that could not be
-    matched. `waiting_by_step_ns` stands beside `Job.steps`. `host` is the number of the machine, equal for ranks that share one.
+    played. `in_collectives_ns` and `waiting_ns` count the time in several collectives at once once. `transfer_ns` is what is left
+    of the first without the second: where members are not here it may be waiting for those. Of `exposed_ns`, the time in
+    collectives that nothing hides, at least `exposed_waiting_least_ns` and at most `exposed_waiting_most_ns` are waiting: where in
+    a collective compute hides it is not known, nor what one is that could not be matched. `waiting_by_step_ns` stands beside
+    `Job.steps`. `host` is the number of the machine, equal for ranks that share one.
     """
 
     rank: int | None

@@ -52,9 +52,22 @@ def _by_step(table: Table, matched: Matched, found: Arrivals, numbers: Int64Arra
     waiting = np.zeros((len(table.summaries), len(numbers)), dtype=np.int64)
     rows = matched.rows
     if len(rows):
-        step = np.searchsorted(numbers, table.rows.step[rows])
-        np.add.at(waiting, (table.rows.member[rows], step), found.waiting_ns)
+        step, member = np.searchsorted(numbers, table.rows.step[rows]), table.rows.member[rows]
+        # A rank waits first; what it waits in two collectives at once it waits once.
+        np.add.at(waiting, (member, step), _alone_ns(member, table.rows.start_ns[rows], found.waiting_ns))
     return waiting
+
+
+def _alone_ns(member: Int64Array, start_ns: Int64Array, dur_ns: Int64Array) -> Int64Array:
+    """What of each span lies in none of its rank that began before it, shape (spans,)."""
+    end_ns, alone = start_ns + dur_ns, np.zeros_like(dur_ns)
+    order = np.lexsort((start_ns, member))
+    edges = np.flatnonzero(np.diff(member[order])) + 1
+    for mine in np.split(order, edges):
+        reached = np.maximum.accumulate(end_ns[mine])
+        begin = np.maximum(start_ns[mine], np.append(start_ns[mine[:1]], reached[:-1]))
+        alone[mine] = np.maximum(end_ns[mine] - begin, 0)
+    return alone
 
 
 def _row(
@@ -69,7 +82,7 @@ def _row(
 ) -> JobRank:
     steps = max(len(one.steps), 1)
     mine = (table.rows.member == place) & table.rows.leads
-    inside = int(table.rows.dur_ns[mine].sum()) // steps
+    inside = int(_alone_ns(table.rows.member[mine], table.rows.start_ns[mine], table.rows.dur_ns[mine]).sum()) // steps
     waits = int(waiting.sum()) // steps
     cost = cost_ns.get(one.rank) if one.rank is not None else None
     return JobRank(
