@@ -66,11 +66,13 @@ def whole(facts: Facts) -> tuple[Advice, ...]:
 
 
 def _accumulated(facts: Facts) -> Advice:
-    full = memory_limits_the_batch(facts)
+    passes, full = facts.communication.accumulated_passes, memory_limits_the_batch(facts)
+    many = 2 * passes if passes > 1 else 4
+    already = f"It reduces once for {passes} backward passes already: more of them for each update reduce less often. "
     return Advice(
         "python",
-        "with model.no_sync() if (index + 1) % 4 else nullcontext():\n    (loss / 4).backward()",
-        "With gradient accumulation, reduce once per optimizer step. "
+        f"with model.no_sync() if (index + 1) % {many} else nullcontext():\n    (loss / {many}).backward()",
+        (already if passes > 1 else "With gradient accumulation, reduce once per optimizer step. ")
         + (
             "A larger batch per rank has the same effect."
             if full is None

@@ -1,4 +1,4 @@
-"""What to do where stacks or ranges say by name what the time outside ops is spent in."""
+"""What to do where stacks, ranges or a row of ops say by name what the time outside ops is spent in."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from analyzer.spans.intervals import IntervalSet
 from rules import adapters
 from rules.communication import buffers
 from rules.guards import FEWER_GUARDS, in_guards
+from rules.python import objects_sent
 
 
 def remedies(facts: Facts, time: IntervalSet) -> tuple[Advice, ...]:
-    """The fixes for guards of compiled code, adapters that are merged, or buffers that DDP lists; nothing where it is neither."""
+    """The fixes for guards of compiled code, merged adapters, DDP's list of buffers or objects that are sent; nothing for the rest."""
     if 2 * in_guards(facts, time).total_ns > time.total_ns:
         return FEWER_GUARDS
-    return adapters.kept(facts, time) or buffers.listed(facts, time)
+    return adapters.kept(facts, time) or buffers.listed(facts, time) or objects_sent.remedies(facts, time)

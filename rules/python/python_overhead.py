@@ -43,7 +43,8 @@ for image, target in DataLoader(ImageDataset(samples), batch_size=64, num_worker
 4. Where the state of the model was taken before, or the line saves: write it less often, or beside training.
 5. Where the host was blocked before in a copy of values that the code looks at: look at them one step late. Where it was in reading
    sizes of results between layers: take these reads away.
-6. Environments and simulators: several at once, one call of the policy for all of them.
+6. Where objects are sent between ranks (`all_gather_object`): tensors of a known size, less often.
+7. Environments and simulators: several at once, one call of the policy for all of them.
 
 ## Expected gain
 At most the idle time outside ops, and of the idle time after such code as much as it took while the device was busy.
@@ -88,6 +89,7 @@ from rules.python import (
     checkpoints,
     in_framework,
     known_places,
+    objects_sent,
     sampled,
     seldom,
     short_stretches,
@@ -223,7 +225,7 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
     return Finding(
         why=(
             f"{who} {seldom.words(facts, time)} in host code outside any PyTorch op{where}.{before}{adapters.sentence(facts, time)}"
-            f"{after_reads.sentence(facts, time)}"
+            f"{after_reads.sentence(facts, time)}{objects_sent.sentence(facts, time)}"
         ),
         saving=Saving(
             claims=time,

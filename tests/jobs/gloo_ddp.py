@@ -41,22 +41,46 @@ class _Step:
                 self.wait()
         self.wait()
 
+    def _ops(self, names: str) -> None:
+        for name in names.split():
+            self.builder.op(f"aten::{name}", self.now, 5)
+            self.now += 10
+
+    def gather_object(self, each: float) -> None:
+        """An object that takes so long to pickle, and as long to unpickle."""
+        self.now += each
+        self._ops("empty set_ set_ to empty to lift_fresh to zeros")
+        self.send({"all_gather": 1})
+        self._ops("max empty fill_ item resize_ empty")
+        self.send({"all_gather": 1})
+        self._ops("chunk select to detach to resolve_conj resolve_neg item")
+        self.now += each
+
+    def gather_tensors(self, each: float) -> None:
+        """Two tensors that are gathered in a row, between host code of the program."""
+        self.now += each
+        self._ops("stack to")
+        self.send({"all_gather": 2})
+        self._ops("select item")
+        self.now += each
+
     def forward(self) -> None:
         self.builder.annotation("DistributedDataParallel.forward", self.now, 2_000)
         self.builder.op("aten::linear", self.now + 10, 1_900)
         self.now += 2_000
 
-    def backward(self, buckets: int, *, search: bool) -> None:
+    def backward(self, buckets: int, *, search: bool, kept: int = 0) -> None:
         if search:
             self.builder.op("torch.distributed.ddp.reducer::search_unused_parameters", self.now, 20)
             self.now += 20
         self.builder.op("autograd::engine::evaluate_function: AddmmBackward0", self.now, 1_000)
         self.builder.op("aten::mm", self.now + 10, 900)
         self.now += 1_000
-        for _ in range(buckets):
+        for place in range(buckets + kept):
             begin = self.now
             self.now += 10
-            self._call("all_reduce")
+            if place < buckets:
+                self._call("all_reduce")
             self.now += 10
             name = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"
             self.builder.op(name, begin, self.now - begin)
@@ -77,10 +101,13 @@ def ddp(
     buckets: int | tuple[int, ...] = 2,
     updates: int = 1,
     reduced: int | None = None,
+    accumulates: bool = False,
     elements: int | None = None,
     each: float = 1_000,
     before: dict[str, int] | None = None,
     behind: dict[str, int] | None = None,
+    objects: float | None = None,
+    tensors: float | None = None,
     in_update: dict[str, int] | None = None,
     optimizer: str = "SGD",
     search: bool = False,
@@ -93,10 +120,13 @@ def ddp(
         buckets: Reductions in each, or in each one after the other.
         updates: Updates of a step, each behind passes of its own.
         reduced: In how many passes gradients are reduced, the last ones; None for all.
+        accumulates: Whether the other passes bring as many gradients, which stay on the rank.
         elements: Floats in each collective; None without shapes.
         each: How long a collective takes, microseconds.
         before: Collectives of the program in front of each backward pass, by kind.
         behind: Those behind the last one.
+        objects: Microseconds to pickle an object that is gathered behind the update, and to unpickle it; None without any.
+        tensors: Microseconds of other host code before and behind two tensors that are gathered there; None without any.
         in_update: Those inside the optimizer's step.
         optimizer: Its class.
         search: Whether DDP looks for unused parameters.
@@ -113,9 +143,14 @@ def ddp(
                 if layers_between or not index:
                     step.forward()
                 step.send(before)
-                step.backward(many[index], search=search)
+                kept = max(many) - many[index] if accumulates else 0
+                step.backward(many[index], search=search, kept=kept)
             step.send(behind)
             step.update(optimizer, in_update)
+            if objects is not None:
+                step.gather_object(objects)
+            if tensors is not None:
+                step.gather_tensors(tensors)
         builder.step(number, now, step.now - now)
         now = step.now
     return builder

@@ -9,6 +9,7 @@ from analyzer.facts.communication.passes import layers_ns
 from analyzer.facts.host.ops import OpTree
 from analyzer.facts.steps.find import Steps
 from analyzer.ranks.names import kind_of
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.labels import is_any, matching
 from traces.patterns import Pattern
 from traces.reader.names.vocabulary import is_backward_node
@@ -17,6 +18,9 @@ from traces.trace import Trace
 # `FSDPParamGroup.post_backward` leaves it around each reduce-scatter, with the path of the module (torch/distributed/fsdp/
 # _fully_shard/_fsdp_param_group.py).
 _REDUCED = Pattern(r"FSDP::post_backward_reduce \(.+\)$")
+
+# The node in which a parameter receives its gradient.
+_GRADIENTS = "AccumulateGrad"
 
 
 def reductions_a_step(trace: Trace, steps: Steps) -> int:
@@ -57,9 +61,36 @@ def reduced_passes(trace: Trace, steps: Steps, tree: OpTree) -> int:
     if not len(at):
         return 0
     updates = np.sort(trace.annotations["start_ns"].to_numpy()[is_any(trace.annotations["kind"], "optimizer_step")])
-    update = np.searchsorted(updates, at) if len(updates) else steps.of_host(at)
-    reductions = pd.Series(1, index=at).groupby([update, np.searchsorted(layers_ns(tree), at)]).sum()
-    by_update = reductions.groupby(level=0).agg(["size", "min", "max"])
+    return _passes(at, updates if len(updates) else None, steps, tree)
+
+
+def accumulated_passes(trace: Trace, steps: Steps, tree: OpTree) -> int:
+    """Backward passes before one update, each of which brings as many gradients; 0 where it does not show.
+
+    Args:
+        trace: The trace.
+        steps: The steps.
+        tree: Which op encloses which.
+    """
+    brings = tree.outermost(tree.named(lambda name: is_backward_node(name) and _GRADIENTS in name))
+    at = np.sort(tree.ops["start_ns"].to_numpy()[brings])
+    at = at[steps.host_window.contains(at)]
+    updates = np.sort(trace.annotations["start_ns"].to_numpy()[is_any(trace.annotations["kind"], "optimizer_step")])
+    return _passes(at, updates, steps, tree) if len(at) and len(updates) else 0
+
+
+def _passes(at: Int64Array, updates: Int64Array | None, steps: Steps, tree: OpTree) -> int:
+    """In how many passes before an update, or in a step, something comes equally often; 0 where that differs.
+
+    Args:
+        at: When it comes, sorted, shape (n,).
+        updates: Starts of the updates, sorted; None without any.
+        steps: The steps.
+        tree: Which op encloses which.
+    """
+    update = np.searchsorted(updates, at) if updates is not None else steps.of_host(at)
+    found = pd.Series(1, index=at).groupby([update, np.searchsorted(layers_ns(tree), at)]).sum()
+    by_update = found.groupby(level=0).agg(["size", "min", "max"])
     # The recording may begin or end within an update's passes.
     whole = by_update.iloc[1:-1] if len(by_update) > 2 else by_update
     alike = (whole["min"] == whole["max"]).all() and whole["size"].nunique() == 1

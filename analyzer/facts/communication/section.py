@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analyzer.facts.communication.accumulated import reduced_passes, reductions_a_step
+from analyzer.facts.communication.accumulated import accumulated_passes, reduced_passes, reductions_a_step
 from analyzer.facts.communication.behind_updates import behind_updates_ratio
 from analyzer.facts.communication.buffers import buffer_broadcasts
 from analyzer.facts.communication.collectives import Collectives, call_spans, calls_of_library, collectives
 from analyzer.facts.communication.exchanged import Exchanged, exchanged
+from analyzer.facts.communication.objects import ObjectCalls, object_calls
 from analyzer.facts.communication.own_calls import OwnCalls, own_calls
 from analyzer.facts.communication.passing import Passing, passing
 from analyzer.facts.communication.queued import gathers_behind_sums
@@ -121,11 +122,21 @@ class CommunicationFacts(Section):
         return reduced_passes(self.trace, self._steps, self._host.ops) if self.collectives.data_parallel else 0
 
     @fact
+    def accumulated_passes(self) -> int:
+        """Backward passes before one update whose gradients DDP reduces in one of them alone; 0 where it does not show."""
+        return accumulated_passes(self.trace, self._steps, self._host.ops) if self.reduced_passes == 1 else 0
+
+    @fact
     def own_calls(self) -> OwnCalls:
         """What a program with DDP sends beside the gradients, by where it is called."""
         return own_calls(
             self.trace, self._device, self._steps, self._host, self._kernels, self.collectives, self.buffer_broadcasts
         )
+
+    @fact
+    def objects(self) -> ObjectCalls:
+        """Where Python objects are sent between ranks."""
+        return object_calls(self.trace, self._steps, self._host.outermost, self._host.main_thread)
 
     @fact
     def nan_checks_ns(self) -> int:
