@@ -59,7 +59,10 @@ def summarize(explained: Explained, facts: Facts) -> RankSummary:
         backend=info["backend"] if isinstance(info.get("backend"), str) else None,
         steps=_steps(facts, work.product_flops),
         other_loops=tuple(
-            OtherLoopPart(number=one.number, dur_ns=one.dur_ns) for one in facts.time.unsteady.with_another_loop
+            OtherLoopPart(
+                number=one.number, dur_ns=one.dur_ns, saves=facts.transfer.state_beside_bytes([one.number]) is not None
+            )
+            for one in facts.time.unsteady.with_another_loop
         ),
         groups=calls.groups,
         stated_groups=calls.stated_groups,

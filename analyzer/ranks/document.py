@@ -105,7 +105,7 @@ class LateRank(JobPart, frozen=True, kw_only=True):
 
 
 class OtherLoop(JobPart, frozen=True, kw_only=True):
-    """Ranks that run another loop, such as an evaluation, in some steps while the others wait for them.
+    """Ranks that run another loop, such as an evaluation, in some steps while the others wait for them; or that save a state there.
 
     `waited_ns` is what the others wait there beyond what they do in other steps, all of these steps together, in the median; no
     other figure of the job counts it. `waited_ratio` is its share of the time that they recorded.
@@ -115,6 +115,7 @@ class OtherLoop(JobPart, frozen=True, kw_only=True):
     steps: tuple[int, ...]
     waited_ns: int
     waited_ratio: float
+    saves: bool = False
 
 
 class WhatIf(JobPart, frozen=True, kw_only=True):

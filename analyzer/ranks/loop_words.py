@@ -1,4 +1,4 @@
-"""Ranks that run another loop, and the steps in which they do, in words."""
+"""Ranks that run another loop or save a state, and the steps in which they do, in words."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from analyzer.ranks.document import OtherLoop
 _NAMED = 8
 
 
-def who_runs(loop: OtherLoop) -> str:
-    """The ranks as the beginning of a sentence: `Rank 0 runs`."""
-    return f"Rank {_names(loop.ranks)} runs" if len(loop.ranks) == 1 else f"Ranks {_names(loop.ranks)} run"
+def what_they_do(loop: OtherLoop) -> str:
+    """The beginning of a sentence: `Rank 0 runs another loop in step 12, such as an evaluation`."""
+    one = len(loop.ranks) == 1
+    who = f"{'Rank' if one else 'Ranks'} {_names(loop.ranks)}"
+    if loop.saves:
+        copies = "copies its state" if one else "copy their state"
+        return f"{who} {copies} to the host {in_which(loop)}, as before a checkpoint is written"
+    return f"{who} {'runs' if one else 'run'} another loop {in_which(loop)}, such as an evaluation"
 
 
 def for_them(loop: OtherLoop) -> str:

@@ -36,10 +36,11 @@ class StepPart(Part, frozen=True, kw_only=True, gc=False):
 
 
 class OtherLoopPart(Part, frozen=True, kw_only=True, gc=False):
-    """A step that is in no figure of the rank, as it holds another loop: an evaluation, a rollout."""
+    """A step that is in no figure of the rank, as it holds another loop: an evaluation, a rollout; or `saves` a state."""
 
     number: Moment
     dur_ns: Whole
+    saves: bool = False
 
 
 class CollectiveColumns(Part, frozen=True, kw_only=True, gc=False):

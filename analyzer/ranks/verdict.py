@@ -9,7 +9,7 @@ import msgspec
 from analyzer.ranks.alignment.borne_out import Judged
 from analyzer.ranks.alignment.roll import Roll
 from analyzer.ranks.document import HeldUpBy, JobVerdict, LateRank, OtherLoop, Together, WhatIf
-from analyzer.ranks.loop_words import for_them, in_which, who_runs
+from analyzer.ranks.loop_words import for_them, what_they_do
 from analyzer.units import count, duration, listed, share
 
 # Below this share of the step nothing that a change of links or stages saves is worth a sentence; and "nobody" is said only
@@ -224,8 +224,8 @@ def _of_change(best: WhatIf, step_ns: int, roll: Roll, common: str = "") -> JobV
 def _of_loop(loop: OtherLoop) -> str:
     waits = f"{duration(loop.waited_ns)} {for_them(loop)} ({share(loop.waited_ratio)} of what they recorded)"
     return (
-        f"{who_runs(loop)} another loop {in_which(loop)}, such as an evaluation: the others wait {waits}. No other figure of the "
-        "job counts that; how often it comes a longer recording tells."
+        f"{what_they_do(loop)}: the others wait {waits}. No other figure of the job counts that; how often it comes a longer "
+        "recording tells."
     )
 
 

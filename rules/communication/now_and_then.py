@@ -6,7 +6,7 @@ from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import JobPlace, in_collectives
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear
 from analyzer.ranks.document import OtherLoop, Turns
-from analyzer.ranks.loop_words import for_them, in_which, who_runs
+from analyzer.ranks.loop_words import for_them, in_which, what_they_do
 from analyzer.units import duration, share
 
 DONE_ALONE = Advice(
@@ -50,21 +50,21 @@ def unread(place: JobPlace) -> tuple[str, ...]:
 
 
 def of_loop(facts: Facts, place: JobPlace, loop: OtherLoop) -> Finding | Outcome:
-    """What this rank waits for those that run another loop in some steps; clear on one that does."""
+    """What this rank waits for those that run another loop or save in some steps; clear on one that does."""
     if place.rank in loop.ranks:
-        return clear(
-            f"{in_which(loop)} this rank runs another loop, and the others wait for it: those are in no figure of it"
-        )
+        does = "saves a state" if loop.saves else "runs another loop"
+        return clear(f"{in_which(loop)} this rank {does}, and the others wait for it: those are in no figure of it")
     return Finding(
-        why=f"{who_runs(loop)} another loop {in_which(loop)}, such as an evaluation, which this rank does not: it waits "
-        f"{for_them(loop)}, {duration(loop.waited_ns)} in all ({share(loop.waited_ratio)} of what was recorded).",
+        why=f"{what_they_do(loop)}, which this rank does not: it waits {for_them(loop)}, "
+        f"{duration(loop.waited_ns)} in all ({share(loop.waited_ratio)} of what was recorded).",
         saving=Saving(
             in_collectives(facts.steps, facts.time, loop.waited_ns / max(facts.steps.count, 1)),
             0,
             "what this rank waits in these steps, as often as they came in the recording",
         ),
-        fix=(DONE_ALONE,),
-        verify="Record all ranks again over as many steps: those with another loop should be no longer for the others.",
+        fix=(SAVED_BESIDE if loop.saves else DONE_ALONE,),
+        verify="Record all ranks again over as many steps: "
+        f"those with {'a checkpoint' if loop.saves else 'another loop'} should be no longer for the others.",
         steps_seen=len(loop.steps),
         confidence=Confidence.MEDIUM,
         caveats=("How often such a step comes a longer recording tells.", *unread(place)),

@@ -12,7 +12,7 @@ from rules.python import objects_sent
 
 
 def remedies(facts: Facts, time: IntervalSet) -> tuple[Advice, ...]:
-    """The fixes for guards of compiled code, merged adapters, DDP's list of buffers or objects that are sent; nothing for the rest."""
+    """The fixes for guards of compiled code, merged adapters, DDP's list of buffers or objects that are sent; else nothing."""
     if 2 * in_guards(facts, time).total_ns > time.total_ns:
         return FEWER_GUARDS
     return adapters.kept(facts, time) or buffers.listed(facts, time) or objects_sent.remedies(facts, time)

@@ -1,4 +1,4 @@
-"""Steps in which some ranks run another loop while the others wait: rank 0 evaluates, or writes samples, alone.
+"""Steps in which some ranks run another loop while the others wait: rank 0 evaluates, writes samples, or saves a state alone.
 
 Such a step is in no figure of the rank that runs the loop, so that it is none of those in which ranks are held against each other.
 Of those that do not run it the step lasts as long, all of the difference inside a collective; where the loop comes at the end of
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from analyzer.ranks.document import OtherLoop
-from analyzer.ranks.summary import RankSummary
+from analyzer.ranks.summary import OtherLoopPart, RankSummary
 
 _WAITING = "communication"
 
@@ -23,18 +23,22 @@ def other_loops(summaries: Sequence[RankSummary]) -> tuple[OtherLoop, ...]:
     Args:
         summaries: Ranks whose steps are counted alike.
     """
-    lengths: dict[int, dict[int, int]] = {}
+    loops: dict[int, dict[int, OtherLoopPart]] = {}
     for place, one in enumerate(summaries):
         for loop in one.other_loops:
-            lengths.setdefault(loop.number, {})[place] = loop.dur_ns
-    together: dict[tuple[int, ...], dict[int, int]] = {}
-    for number, who in lengths.items():
-        together.setdefault(tuple(sorted(who)), {})[number] = max(who.values())
-    found = (_loop(summaries, who, steps) for who, steps in together.items())
+            loops.setdefault(loop.number, {})[place] = loop
+    # A rank that evaluates in one step may save in another.
+    together: dict[tuple[tuple[int, ...], bool], dict[int, int]] = {}
+    for number, who in loops.items():
+        key = tuple(sorted(who)), all(loop.saves for loop in who.values())
+        together.setdefault(key, {})[number] = max(loop.dur_ns for loop in who.values())
+    found = (_loop(summaries, who, steps, saves=saves) for (who, saves), steps in together.items())
     return tuple(sorted((one for one in found if one is not None), key=lambda one: -one.waited_ns))
 
 
-def _loop(summaries: Sequence[RankSummary], who: tuple[int, ...], steps: dict[int, int]) -> OtherLoop | None:
+def _loop(
+    summaries: Sequence[RankSummary], who: tuple[int, ...], steps: dict[int, int], *, saves: bool
+) -> OtherLoop | None:
     """What the others wait for those in their steps; None where nobody does."""
     waited = [_waits(one, steps) for place, one in enumerate(summaries) if place not in who and one.steps]
     recorded = [one.window_ns for place, one in enumerate(summaries) if place not in who and one.steps]
@@ -46,6 +50,7 @@ def _loop(summaries: Sequence[RankSummary], who: tuple[int, ...], steps: dict[in
         steps=tuple(sorted(steps)),
         waited_ns=int(median),
         waited_ratio=median / float(np.median(recorded)),
+        saves=saves,
     )
 
 
