@@ -5,6 +5,7 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import JobPlace, waiting_for_others
 from analyzer.finding import Advice
+from analyzer.ranks.document import LateRank
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, rate
 from rules.communication.kinds import SMALL_BYTES, mostly_numbers
@@ -145,13 +146,23 @@ def is_late(facts: Facts) -> bool:
 def shared_ratio(place: JobPlace) -> float:
     """How much of what others wait for the late rank is gained where its work goes to them; 1 where it need not.
 
-    What experts get, or shards of a table, somebody has to compute: of a group of two ranks half of it comes to the other one.
+    What experts get, shards of a table or a larger batch somebody has to compute: of a group of two ranks half of it comes to the
+    other one. Work of kinds that no other rank has may be left out, or done at another time.
     """
     late = place.late
     if late is None or late.cause not in ("imbalance", "not clear"):
         return 1.0
     mine = next((one for one in place.job.uneven if one.rank == late.rank and one.ratio >= UNEVEN_RATIO), None)
-    return 1.0 if mine is None else 1 - 1 / max(len(mine.ranks), 2)
+    if mine is not None:
+        return 1 - 1 / max(len(mine.ranks), 2)
+    return 1.0 if late.cause != "imbalance" or late.runs_more else 1 - 1 / max(_members(place, late), 2)
+
+
+def _members(place: JobPlace, late: LateRank) -> int:
+    """How many ranks may share the work of the late one: those of its group, else all that are here."""
+    found = (one for one in place.job.groups if one.name == late.group and late.rank in one.ranks)
+    group = next(found, None)
+    return len(place.used) if group is None else len(group.ranks)
 
 
 def _mostly_waits(facts: Facts) -> bool:

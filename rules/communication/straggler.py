@@ -38,7 +38,8 @@ mine = sorted(samples, key=len)[rank::ranks]  # batches of like lengths on every
 3. If the rank is late in compute with the same work, its device is slower: clocks, temperature, other jobs.
 
 ## Expected gain
-What the job's step is shorter by with this rank as its peers, or where it gets more of all-to-alls with that shared evenly (CO009).
+What the job's step is shorter by with this rank as its peers; where it has more of the same to compute, or gets more of all-to-alls
+(CO009), with that shared evenly: of two ranks half of it.
 On the late rank it is claimed in the causes in which that spends more than the others do; on any other rank in what that one waits.
 
 ## When it is wrong
@@ -198,16 +199,18 @@ def _others(late: LateRank) -> str:
 def _saving(facts: Facts, place: JobPlace) -> Saving:
     """What the job loses by the late rank: on itself as what it spends more, on the others as what they wait."""
     part = shared_ratio(place)
+    shared = ", and that shared among them" if part < 1 else ""
     if place.is_late:
         claims, kernel_ns = lateness(facts.device, facts.steps, facts.time, place)
         return Saving(
             claims.scaled(part),
             int(kernel_ns * part),
-            "what the job's step is shorter by with this rank as its peers, where it spends more than they do",
+            f"what the job's step is shorter by with this rank as its peers, where it spends more than they do{shared}",
         )
     return Saving(
         claims=waiting_for_others(facts.steps, facts.time, place).scaled(part),
-        basis="what this rank waits for others, up to what the job's step is shorter by with the late rank as its peers",
+        basis="what this rank waits for others, up to what the job's step is shorter by with the late rank as its peers"
+        + shared,
     )
 
 
