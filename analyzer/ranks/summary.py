@@ -146,6 +146,7 @@ class RankSummary(Part, frozen=True, kw_only=True, gc=False):
         verdict: The same as a sentence.
         batch_size: Samples a batch, as `advisor collect` recorded it.
         core_wait_ratio: Share of the steps in which the training thread could run and had no core, as recorded.
+        few_cores: Whether it may use fewer cores than there are ranks of the job on its machine.
         interrupted_ns: What single ops of the used steps take longer than the same ones in most of them, by milliseconds, as where
             they lack a core; None on a device, or where the steps are too few to tell.
         backend: Of the default process group.
@@ -182,6 +183,7 @@ class RankSummary(Part, frozen=True, kw_only=True, gc=False):
     verdict: str
     batch_size: Whole | None = None
     core_wait_ratio: float | None = None
+    few_cores: bool = False
     interrupted_ns: Whole | None = None
     backend: str | None = None
     steps: tuple[StepPart, ...]

@@ -111,9 +111,17 @@ class Asked(Lacks):
 
     def why_unsaid(self) -> str:
         """With the share that one of them had no core."""
+        # Whose cores are bound to each rank may use few as well: others had them all the same, of the job or not.
+        few = any(one.few_cores for one in self._summaries)
+        others = (
+            "the other ranks, which are more than the cores they may use, or other programs"
+            if few
+            else "other programs"
+        )
+        how = "with a core for each rank" if few else "on a quiet machine"
         return (
-            f"Some rank is late, by no more than the {share(self.most())} of its steps that one of them had no core: "
-            "other programs had it, and who holds the job up cannot be said; record on a quiet machine."
+            f"Some rank is late, by no more than the {share(self.most())} of its steps that one of them had no core: {others} "
+            f"had it, and who holds the job up cannot be said; record {how}."
         )
 
     def _of(self, rank: int) -> float:

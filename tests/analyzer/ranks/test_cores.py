@@ -25,12 +25,12 @@ def test_a_rank_whose_cores_others_take_is_told_so() -> None:
     assert merge(made).late[0].cause_detail == f"{alone}; for 43 % of its steps it had no core"
 
 
-def starved(fault: dict[str, Any], *lacked: float) -> MergedJob:
+def starved(fault: dict[str, Any], *lacked: float, few_cores: bool = False) -> MergedJob:
     """A job on a CPU of which each rank had no core for such a share of its steps."""
-    made = Job(dp=2, **fault).run().summaries()
+    made = Job(dp=len(lacked), **fault).run().summaries()
     return merge(
         [
-            msgspec.structs.replace(one, device_kind="cpu", core_wait_ratio=ratio)
+            msgspec.structs.replace(one, device_kind="cpu", core_wait_ratio=ratio, few_cores=few_cores)
             for one, ratio in zip(made, lacked, strict=True)
         ]
     )
@@ -40,7 +40,21 @@ def test_nobody_is_late_where_others_took_the_cores_of_all() -> None:
     job = starved({"slow_device": {1: 1.2}}, 0.25, 0.3)
     assert (job.late, job.verdict.held_up_by) == ((), "not clear")
     assert "30 % of its steps that one of them had no core" in job.verdict.text
-    assert not any(one.scope in ("rank", "several ranks") for one in job.what_if)
+    assert not any(one.scope in ("rank", "several ranks", "all ranks") for one in job.what_if)
+
+
+@pytest.mark.parametrize("lacked", [0.0, 0.3])
+def test_as_their_peers_ranks_would_lack_cores_all_the_same(lacked: float) -> None:
+    job = starved({"slow_device": {1: 1.2}}, *[lacked] * 4)
+    assert any(one.scope == "all ranks" for one in job.what_if) is not bool(lacked)
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_ranks_that_are_more_than_their_cores_do_not_blame_other_programs_alone(few: bool) -> None:
+    said = starved({"slow_device": {1: 1.2}}, 0.25, 0.3, few_cores=few).verdict.text
+    assert ("the other ranks, which are more than the cores they may use," in said) is few
+    assert ("record with a core for each rank" in said) is few
+    assert ("record on a quiet machine" in said) is not few
 
 
 def test_what_the_lack_of_cores_does_not_explain_is_late_all_the_same() -> None:
@@ -166,7 +180,7 @@ def test_nobody_is_late_in_some_steps_where_single_ops_of_ranks_take_longer() ->
     assert (job.late, job.verdict.held_up_by) == ((), "not clear")
     assert "single ops of 3 ranks take milliseconds longer" in job.verdict.text
     assert "advisor collect" in job.verdict.text
-    assert not any(one.scope in ("rank", "several ranks") for one in job.what_if)
+    assert not any(one.scope in ("rank", "several ranks", "all ranks") for one in job.what_if)
     assert [one.rank for one in interrupted(at_times, 0.01, 0.02, 0.01).late] == [1]
 
 

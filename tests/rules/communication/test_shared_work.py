@@ -1,4 +1,4 @@
-"""CO003 of a rank with larger batches: others get what is more, so that of two half comes back; a slow device's work is no larger."""
+"""CO003 of a rank with larger batches: others get what is more, so that of two half comes back; a slow device has none."""
 
 from __future__ import annotations
 
