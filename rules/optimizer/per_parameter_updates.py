@@ -31,7 +31,8 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
 
 ## Fix
 1. `fused=True` (Adam, AdamW, SGD, Adagrad): one pass over all parameters, on the GPU (SGD from torch 2.3 on, Adagrad from 2.12)
-   and on the CPU (from 2.4 on).
+   and on the CPU (from 2.4 on). `advisor collect` records which line makes the optimizer, and the fix changes that line; or names
+   the library that makes it.
 2. `foreach=True` for the others; the default on a GPU since torch 2.0. On the CPU it saves only what lies between the ops, and
    nothing of large parameters.
 3. Where each parameter has an optimizer: `fused=True` for each, or one optimizer for all after the backward pass, where memory has
