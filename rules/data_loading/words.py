@@ -15,11 +15,14 @@ from msgspec.structs import replace
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 from rules.framework_words import arguments_class
+from rules.own_call import with_arguments
 
 Arguments = Mapping[str, object]
 # What a framework calls the whole around the arguments, how it writes one, and which of them it takes.
 _ALL = frozenset({"num_workers", "persistent_workers", "prefetch_factor", "pin_memory", "in_order"})
 _FEW = frozenset({"num_workers", "persistent_workers", "pin_memory"})
+# torch's loader, and its arguments before `num_workers`: data set, batch size, shuffle, sampler, batch sampler.
+_TORCHS, _BEFORE_WORKERS = "DataLoader", 5
 
 
 def framework_of(facts: Facts) -> str | None:
@@ -45,6 +48,9 @@ def loader(facts: Facts, arguments: Arguments, note: str, removed: Arguments | N
         note: What they bring.
         removed: Arguments with the values that go.
     """
+    own = _own_line(facts, arguments)
+    if own is not None:
+        return Advice("diff", own, f"{note}{_made_at(facts)}")
     framework = framework_of(facts)
     said = _said(framework, {name: value for name, value in arguments.items() if name in _taken(framework)})
     gone = _said(framework, {name: value for name, value in (removed or {}).items() if name in arguments})
@@ -56,6 +62,22 @@ def loader(facts: Facts, arguments: Arguments, note: str, removed: Arguments | N
         )
     lines = [f"-{prefix}{line}" for line in gone] + [f"+{prefix}{line}" for line in said]
     return Advice("diff", "\n".join([*head, *lines, *tail]), f"{note}{where}")
+
+
+def _own_line(facts: Facts, arguments: Arguments) -> str | None:
+    """The program's own line that makes the loader, as it is and with these arguments; None where nobody knows it."""
+    maker = facts.recording.loader_maker
+    # A class derived from it may take other arguments.
+    if maker is None or maker.package is not None or maker.text is None or maker.class_name != _TORCHS:
+        return None
+    given = {name: repr(value) for name, value in arguments.items()}
+    changed = with_arguments(maker.text, maker.class_name, given, most_in_order=_BEFORE_WORKERS)
+    return None if changed in (None, maker.text) else f"-{maker.text}\n+{changed}"
+
+
+def _made_at(facts: Facts) -> str:
+    maker = facts.recording.loader_maker
+    return "" if maker is None else f" The loader is made at {maker.file}:{maker.line}."
 
 
 def _taken(framework: str | None) -> frozenset[str]:

@@ -41,7 +41,7 @@ def fused(facts: Facts, name: str) -> Advice:
             f"(`{library.function}`{called}).",
             note,
         )
-    changed = words or own_change(facts, name, "fused=True") or _changed(name)
+    changed = words or own_change(facts, name) or _changed(name)
     return Advice("diff", changed, note + ("" if words else own_lines(facts, name)))
 
 

@@ -10,7 +10,7 @@ from analyzer.facts.recording.engines import onnx_runtime, serving_engine, trans
 from analyzer.facts.recording.forward_inputs import ForwardInputs, forward_inputs
 from analyzer.facts.recording.frameworks import Frameworks, frameworks
 from analyzer.facts.recording.line_samples import LineSamples, StepLine, step_line, training_lines
-from analyzer.facts.recording.optimizer_code import OptimizerMaker, optimizer_makers
+from analyzer.facts.recording.makers import Maker, loader_maker, optimizer_makers
 from analyzer.facts.recording.privacy import Privacy, privacy
 from analyzer.facts.recording.run_course import RunCourse, run_course
 from analyzer.facts.recording.run_places import dict_of
@@ -124,9 +124,14 @@ class RecordingFacts(Section):
         return untrained(self.trace.meta)
 
     @fact
-    def optimizer_makers(self) -> tuple[OptimizerMaker, ...]:
+    def optimizer_makers(self) -> tuple[Maker, ...]:
         """Where the program makes its optimizers; empty where nobody looked."""
         return optimizer_makers(self.trace.meta)
+
+    @fact
+    def loader_maker(self) -> Maker | None:
+        """Where the program makes the loader in use; None where nobody looked."""
+        return loader_maker(self.trace.meta)
 
     @fact
     def run_course(self) -> RunCourse | None:

@@ -84,6 +84,34 @@ def test_workers_in_the_words_of_the_framework(framework: dict[str, str], word: 
         assert not [line for line in lines if (len(line) - len(line.lstrip(" "))) % 4]
 
 
+LINE = "loader = DataLoader(data, batch_size=64, shuffle=True)"
+MADE = {"class": "DataLoader", "package": None, "function": None, "file": "train.py", "line": 12, "text": LINE}
+
+
+@pytest.mark.parametrize("loop", ["", "lightning.pytorch"])
+def test_the_change_is_one_of_the_line_that_makes_the_loader(loop: str) -> None:
+    found = fixes(loop=loop, loader_made=[MADE])
+    own = next(advice for advice in found if advice.code.startswith(f"-{LINE}\n"))
+    assert own.code.endswith(
+        "+loader = DataLoader(data, batch_size=64, shuffle=True, num_workers=8, persistent_workers=True)"
+    )
+    assert "The loader is made at train.py:12." in own.note
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        None, [], [7], [MADE | {"text": None}], [MADE | {"class": "Batches", "text": LINE.replace("DataLoader", "Batches")}],
+        [MADE | {"package": "lightning", "function": "Trainer.fit"}], [MADE | {"text": "loader = DataLoader("}],
+        [MADE | {"text": "loader = make(data)"}],
+    ],
+)  # fmt: skip
+def test_a_line_that_is_not_known_or_not_whole_is_not_changed(made: Any) -> None:
+    found = fixes(loader_made=made)
+    assert not [advice for advice in found if "made at" in advice.note]
+    assert " loader = DataLoader(\n     dataset, ...,\n+    num_workers=" in codes(loader_made=made)
+
+
 def test_without_a_device_fastais_batches_are_prepared_by_the_thread_that_trains() -> None:
     assert "batch_tfms" not in codes(loop="fastai.learner")
 

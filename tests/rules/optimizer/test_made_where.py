@@ -8,7 +8,6 @@ import pytest
 
 from analyzer.finding import Advice, Finding, Location
 from building.builders import TraceBuilder
-from rules.optimizer.made_where import with_argument
 from rules.optimizer.per_parameter_updates import RULE
 from running.one_rule import judged
 
@@ -94,27 +93,3 @@ def test_the_change_is_one_of_that_very_line() -> None:
     assert advice.code == f"-{LINE}\n+opt = optim.Adam(net.parameters(), lr=1e-4, fused=True)"
     assert fix([OWN | {"text": LINE}, OWN | {"line": 14, "text": LINE}]).code.startswith(GENERIC)
     assert fix([OWN | {"text": 7}]).code.startswith(GENERIC)
-
-
-@pytest.mark.parametrize(
-    ("text", "changed"),
-    [
-        ("Adam(p)", "Adam(p, fused=True)"),
-        ("opt = make(Adam(p, lr=0.1,), 3)  # Größe (alt)", "opt = make(Adam(p, lr=0.1, fused=True), 3)  # Größe (alt)"),
-        ("größe, opt = 'ä', torch.optim.Adam(p)", "größe, opt = 'ä', torch.optim.Adam(p, fused=True)"),
-        ("opts = {n: Adam([p]) for n, p in named}", "opts = {n: Adam([p], fused=True) for n, p in named}"),
-        ("self.opt = Adam(", None),
-        ("opt = kind(p, lr=1)", None),
-        ("return Adam(p)", "return Adam(p, fused=True)"),
-        ("a, b = Adam(p), Adam(q)", None),
-        ("opt = Adam(p, **options)", None),
-        ("opt = Adam(p, foreach=True)", None),
-        ("opt = Adam(p, capturable=True)", None),
-        (r"opt = Adam(p, '\d')", None),
-        (f"opt = Adam({'-' * 200}1)", None),
-        ("\0", None),
-        ("", None),
-    ],
-)
-def test_a_line_gets_an_argument_where_one_call_stands_in_it(text: str, changed: str | None) -> None:
-    assert with_argument(text, "Adam", "fused=True") == changed

@@ -24,8 +24,8 @@ def own_rows(rows: list[dict[str, Any]], roots: tuple[Path, ...]) -> list[dict[s
     return [row if row["file"] is None else row | {"file": own_path(row["file"], roots)} for row in rows]
 
 
-def optimizer_rows(rows: list[dict[str, Any]], roots: tuple[Path, ...]) -> list[dict[str, Any]]:
-    """Where optimizers are made: the same with the text of the program's own line, for a change of that very line.
+def made_rows(rows: list[dict[str, Any]], roots: tuple[Path, ...]) -> list[dict[str, Any]]:
+    """Where objects are made: the same with the text of the program's own line, for a change of that very line.
 
     Args:
         rows: As the hook tells them; of one that a library makes, the program's line says nothing of its arguments.

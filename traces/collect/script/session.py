@@ -24,7 +24,7 @@ from traces.collect.script.config import Recording, ScriptConfig, ScriptResult, 
 from traces.collect.script.evidence import where_table
 from traces.collect.script.installed import seen_of
 from traces.collect.script.launching import interpreted, launching
-from traces.collect.script.lines import line_samples, optimizer_rows, own_rows
+from traces.collect.script.lines import line_samples, made_rows, own_rows
 from traces.collect.script.outputs import Outputs
 from traces.collect.script.process import Say, left_to_the_script, left_unsaid
 from traces.collect.script.unrecorded import MORE_ROOM, explain
@@ -156,7 +156,8 @@ class _Run:
             workers = sorted(self.folder.glob(f"lines-{status['pid']}-*.json"))
             advisor["lines"] = line_samples(status["lines"], workers, self.roots())
         advisor["loader_code"] = own_rows(status["advisor"].get("loader_code", []), self.roots())
-        advisor["optimizer_code"] = optimizer_rows(status["advisor"].get("optimizer_code", []), self.roots())
+        for key in ("optimizer_code", "loader_made"):
+            advisor[key] = made_rows(status["advisor"].get(key, []), self.roots())
         try:
             raw = (self.folder / status["recorded"]).read_bytes()
             names = advisor.pop("installed", None)

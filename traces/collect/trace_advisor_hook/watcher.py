@@ -292,6 +292,7 @@ class Watcher(LaterPhases):
             }
             | {"environment_changed": changed_since(self.began_with)}
             | {"steps": steps, "loader_code": loader_code(loader), "optimizer_code": self.optimizer_code.told()}
+            | {"loader_made": [made] if (made := getattr(loader, "_trace_advisor_made", None)) else []}
             | ({"forward_inputs": self.inputs.told()} if self.source == "forward" else {})
             | {"installed": installed_names()}
         )

@@ -16,6 +16,7 @@ from .common import FAILURES, reach
 from .marks.open_ranges import OpenRanges
 from .phases.counters import watch_graphs
 from .sampling.worker_lines import wrap_workers
+from .software.made_by import maker
 from .software.optimizer_code import constructor
 from .trial.changes import apply
 from .trial.watcher import TrialWatcher
@@ -101,7 +102,9 @@ def _wrap_optimizers(watcher: Watcher) -> None:
 
 
 def _wrap_loaders(watcher: Watcher) -> None:
-    iterator = importlib.import_module("torch.utils.data.dataloader")._BaseDataLoaderIter
+    module = importlib.import_module("torch.utils.data.dataloader")
+    _wrap_making(module.DataLoader)
+    iterator = module._BaseDataLoaderIter
     draw = iterator.__next__
 
     def __new__(cls: Any, loader: Any = None, *_: Any, **__: Any) -> Any:
@@ -124,6 +127,18 @@ def _wrap_loaders(watcher: Watcher) -> None:
         return batch
 
     iterator.__new__, iterator.__next__ = __new__, __next__
+
+
+def _wrap_making(kind: Any) -> None:
+    """Note on each loader which code makes it; not around `__init__`, as above."""
+
+    def __new__(cls: Any, *_: Any, **__: Any) -> Any:
+        self = object.__new__(cls)
+        with contextlib.suppress(*FAILURES):
+            self._trace_advisor_made = maker(self, sys._getframe(1))
+        return self
+
+    kind.__new__ = __new__
 
 
 def _wrap_backward(watcher: Watcher) -> None:

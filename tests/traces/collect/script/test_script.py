@@ -64,6 +64,9 @@ def test_a_script_is_recorded_and_not_disturbed(tmp_path: Path, capfd: pytest.Ca
     assert (made["class"], made["package"], made["line"]) == ("Adam", None, 12)
     assert made["file"].rpartition("/")[2] == "plain.py"
     assert made["text"] == "optimizer = torch.optim.Adam(model.parameters())"
+    (made,) = advisor["loader_made"]
+    assert (made["class"], made["line"]) == ("DataLoader", 13)
+    assert made["text"] == "for inputs, labels in DataLoader(data, batch_size=8, shuffle=True):"
     assert advisor["cpu_features"] == cpu_features()
     assert advisor["unprofiled_steps"] == 20
     assert advisor["gc_recorded"] is True

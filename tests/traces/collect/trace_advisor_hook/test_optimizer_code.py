@@ -14,6 +14,7 @@ pytest.importorskip("torch")
 
 import torch
 
+from traces.collect.trace_advisor_hook import wrapping
 from traces.collect.trace_advisor_hook.software import own_code
 from traces.collect.trace_advisor_hook.software.optimizer_code import OptimizerCode, constructor
 
@@ -23,6 +24,9 @@ import torch
 class Trainer:
     def configure(self, parameters):
         return torch.optim.Adam(parameters, lr=0.1)
+
+def loads(kind, data):
+    return kind(data)
 """
 
 
@@ -125,3 +129,23 @@ def test_what_nobody_leads_to_is_left_out() -> None:
     code = OptimizerCode()
     code.note(object(), None)
     assert code.told() == []
+
+
+def test_a_loader_knows_its_line(library: Any) -> None:
+    """Not by `__init__`, whose warnings would point at the hook; a copy was made where its original was."""
+
+    class Loader(torch.utils.data.DataLoader[int]):
+        """Torch's own would keep what is put into it here: Python does not take `__new__` back."""
+
+    wrapping._wrap_making(Loader)
+
+    def own_loader() -> Any:
+        return Loader([1, 2, 3], batch_size=2)
+
+    loader = own_loader()
+    made = loader._trace_advisor_made
+    assert (made["class"], made["package"], made["line"]) == ("Loader", None, line_of(own_loader))
+    assert copy.copy(loader)._trace_advisor_made == made
+    assert [len(batch) for batch in loader] == [2, 1]
+    theirs = library.loads(Loader, [1])._trace_advisor_made
+    assert (theirs["package"], theirs["function"]) == ("darting", "loads")

@@ -1,4 +1,4 @@
-"""Where the program makes its optimizers, as `advisor collect` saw it."""
+"""Where the program makes its optimizers and its loader, as `advisor collect` saw it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import msgspec
 from traces.trace import Meta
 
 
-class OptimizerMaker(msgspec.Struct, frozen=True):
-    """One place that makes an optimizer.
+class Maker(msgspec.Struct, frozen=True):
+    """One place that makes an optimizer or a loader.
 
     Args:
-        class_name: Of the optimizer, `Adam`.
+        class_name: Of what is made, `Adam`.
         package: The library whose function calls the class; None where the program itself does.
         function: That function, with its class; None likewise.
         file: File of the program's own line that leads there, relative to the project; None where none does.
@@ -29,25 +29,37 @@ class OptimizerMaker(msgspec.Struct, frozen=True):
     text: str | None = None
 
 
-def optimizer_makers(meta: Meta) -> tuple[OptimizerMaker, ...]:
-    """The places, in the order in which they were seen; empty for traces of other origin.
+def optimizer_makers(meta: Meta) -> tuple[Maker, ...]:
+    """The places that make optimizers, in the order in which they were seen; empty for traces of other origin.
 
     Args:
         meta: What the file says of itself; nothing is believed about its shape.
     """
-    rows = meta.advisor.get("optimizer_code")
+    return _makers(meta.advisor.get("optimizer_code"))
+
+
+def loader_maker(meta: Meta) -> Maker | None:
+    """The place that makes the loader in use; None for traces of other origin.
+
+    Args:
+        meta: As for `optimizer_makers`.
+    """
+    return next(iter(_makers(meta.advisor.get("loader_made"))), None)
+
+
+def _makers(rows: Any) -> tuple[Maker, ...]:
     makers = (_maker(row) for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict))
     return tuple(maker for maker in makers if maker is not None)
 
 
-def _maker(row: dict[str, Any]) -> OptimizerMaker | None:
+def _maker(row: dict[str, Any]) -> Maker | None:
     name = _text(row.get("class"))
     package, function, file, text = (_text(row.get(key)) for key in ("package", "function", "file", "text"))
     line = row.get("line")
     line = line if type(line) is int and line > 0 else None
     if name is None or (package is None) != (function is None) or (file is None) != (line is None):
         return None
-    return None if package is None and file is None else OptimizerMaker(name, package, function, file, line, text)
+    return None if package is None and file is None else Maker(name, package, function, file, line, text)
 
 
 def _text(value: Any) -> str | None:
