@@ -135,7 +135,8 @@ def _wrap_making(kind: Any) -> None:
     def __new__(cls: Any, *_: Any, **__: Any) -> Any:
         self = object.__new__(cls)
         with contextlib.suppress(*FAILURES):
-            self._trace_advisor_made = maker(self, sys._getframe(1))
+            # Past what a subclass does with its attributes: it has none yet.
+            object.__setattr__(self, "_trace_advisor_made", maker(self, sys._getframe(1)))
         return self
 
     kind.__new__ = __new__
