@@ -31,7 +31,11 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> tuple[Watcher, Callable[[list[in
         def __next__(self) -> int:
             return next(self.batches)
 
-    monkeypatch.setattr(wrapping.importlib, "import_module", lambda _: SimpleNamespace(_BaseDataLoaderIter=OfLoader))
+    class Loader:
+        """In the place of torch's, which would keep what is put into it."""
+
+    module = SimpleNamespace(_BaseDataLoaderIter=OfLoader, DataLoader=Loader)
+    monkeypatch.setattr(wrapping.importlib, "import_module", lambda _: module)
     watcher = Watcher(_SETTINGS)
     wrapping._wrap_loaders(watcher)
     return watcher, OfLoader
