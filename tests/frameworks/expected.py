@@ -49,7 +49,7 @@ class Program:
 PROGRAMS = (
     Program(
         file="lightning_slow_dataset", needs=("lightning",), finds=(INPUT,), function="__getitem__",
-        says=("train_dataloader",), never_says=("dataloader_num_workers", "CacheDataset"), quick=True, cores=2,
+        says=("made at lightning_slow_dataset.py:",), never_says=("dataloader_num_workers", "CacheDataset"), quick=True, cores=2,
     ),
     Program(file="lightning_computes", needs=("lightning",), never=INPUT),
     Program(
@@ -74,7 +74,7 @@ PROGRAMS = (
     # The only line of the program's own in its steps is that which calls `fit`.
     Program(
         file="lightning_saves", needs=("lightning",), finds=(frozenset({"PY001"}),), never=INPUT, quick=True,
-        says=("every_n_train_steps",), never_says=("lightning_saves.py:",), options=("--evidence",),
+        says=("every_n_train_steps",), never_says=("(lightning_saves.py:",), options=("--evidence",),
     ),
     # A residual block adds what is the frame's own.
     Program(
