@@ -57,11 +57,6 @@ def _changed(line: bytes, call: ast.Call, given: Mapping[str | None, ast.expr], 
 
 
 def _called(call: ast.Call) -> str | None:
-    function = call.func
-    return (
-        function.attr
-        if isinstance(function, ast.Attribute)
-        else function.id
-        if isinstance(function, ast.Name)
-        else None
-    )
+    """`Adam` of `torch.optim.Adam(...)` and of `Adam(...)`; None where no name is called."""
+    name: str | None = getattr(call.func, "attr", None) or getattr(call.func, "id", None)
+    return name

@@ -55,7 +55,7 @@ def summarize(explained: Explained, facts: Facts) -> RankSummary:
         verdict=analysis.summary.verdict.text,
         batch_size=facts.recording.collected.batch_size,
         core_wait_ratio=facts.recording.collected.core_wait_ratio,
-        few_cores=_few_cores(meta.top),
+        few_cores=_few_cores(meta.advisor),
         interrupted_ns=work.interrupted_ns,
         backend=info["backend"] if isinstance(info.get("backend"), str) else None,
         steps=_steps(facts, work.product_flops),
@@ -103,11 +103,9 @@ def _host(top: dict[str, Any]) -> str | None:
     return None if name is None else hashlib.sha256(name.encode()).hexdigest()[:12]
 
 
-def _few_cores(top: dict[str, Any]) -> bool:
+def _few_cores(collected: dict[str, Any]) -> bool:
     """Whether the rank may use fewer cores than its machine has ranks of the job, as `advisor collect` recorded both."""
-    collected = top.get("advisor")
-    told = collected if isinstance(collected, dict) else {}
-    cores, ranks = (_whole(told.get(name), MOST_RANKS) for name in ("usable_cores", "local_ranks"))
+    cores, ranks = (_whole(collected.get(name), MOST_RANKS) for name in ("usable_cores", "local_ranks"))
     return bool(cores and ranks and cores < ranks)
 
 

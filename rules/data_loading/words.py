@@ -48,9 +48,9 @@ def loader(facts: Facts, arguments: Arguments, note: str, removed: Arguments | N
         note: What they bring.
         removed: Arguments with the values that go.
     """
-    own = _own_line(facts, arguments)
+    own = _own_line(facts, arguments, note)
     if own is not None:
-        return Advice("diff", own, f"{note}{_made_at(facts)}")
+        return own
     framework = framework_of(facts)
     said = _said(framework, {name: value for name, value in arguments.items() if name in _taken(framework)})
     gone = _said(framework, {name: value for name, value in (removed or {}).items() if name in arguments})
@@ -64,7 +64,7 @@ def loader(facts: Facts, arguments: Arguments, note: str, removed: Arguments | N
     return Advice("diff", "\n".join([*head, *lines, *tail]), f"{note}{where}")
 
 
-def _own_line(facts: Facts, arguments: Arguments) -> str | None:
+def _own_line(facts: Facts, arguments: Arguments, note: str) -> Advice | None:
     """The program's own line that makes the loader, as it is and with these arguments; None where nobody knows it."""
     maker = facts.recording.loader_maker
     # A class derived from it may take other arguments.
@@ -72,12 +72,9 @@ def _own_line(facts: Facts, arguments: Arguments) -> str | None:
         return None
     given = {name: repr(value) for name, value in arguments.items()}
     changed = with_arguments(maker.text, maker.class_name, given, most_in_order=_BEFORE_WORKERS)
-    return None if changed in (None, maker.text) else f"-{maker.text}\n+{changed}"
-
-
-def _made_at(facts: Facts) -> str:
-    maker = facts.recording.loader_maker
-    return "" if maker is None else f" The loader is made at {maker.file}:{maker.line}."
+    if changed is None or changed == maker.text:
+        return None
+    return Advice("diff", f"-{maker.text}\n+{changed}", f"{note} The loader is made at {maker.place}.")
 
 
 def _taken(framework: str | None) -> frozenset[str]:

@@ -34,7 +34,7 @@ def fused(facts: Facts, name: str) -> Advice:
     )
     words, library = fused_optimizer(facts, name), by_library(facts, name)
     if words is None and library is not None:
-        called = "" if library.file is None else f", called from {library.file}:{library.line}"
+        called = f", called from {library.place}" if library.place else ""
         return Advice(
             "text",
             f"`fused=True` for `{name}`, among the arguments that {library.package} gives it "

@@ -24,8 +24,7 @@ def own_lines(facts: Facts, name: str) -> str:
     makers = _own(facts, name)
     if not 1 <= len(makers) <= _FEW:
         return ""
-    lines = [f"{maker.file}:{maker.line}" for maker in makers]
-    return f" It is made at {listed(lines)}."
+    return f" It is made at {listed([maker.place for maker in makers])}."
 
 
 def own_line(facts: Facts, name: str) -> Location | None:

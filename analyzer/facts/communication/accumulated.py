@@ -60,7 +60,7 @@ def reduced_passes(trace: Trace, steps: Steps, tree: OpTree) -> int:
     at = np.sort(at[np.append(nodes, False)[around] & steps.host_window.contains(at)])
     if not len(at):
         return 0
-    updates = np.sort(trace.annotations["start_ns"].to_numpy()[is_any(trace.annotations["kind"], "optimizer_step")])
+    updates = _updates(trace)
     return _passes(at, updates if len(updates) else None, steps, tree)
 
 
@@ -75,8 +75,13 @@ def accumulated_passes(trace: Trace, steps: Steps, tree: OpTree) -> int:
     brings = tree.outermost(tree.named(lambda name: is_backward_node(name) and _GRADIENTS in name))
     at = np.sort(tree.ops["start_ns"].to_numpy()[brings])
     at = at[steps.host_window.contains(at)]
-    updates = np.sort(trace.annotations["start_ns"].to_numpy()[is_any(trace.annotations["kind"], "optimizer_step")])
+    updates = _updates(trace)
     return _passes(at, updates, steps, tree) if len(at) and len(updates) else 0
+
+
+def _updates(trace: Trace) -> Int64Array:
+    """When the optimizer's steps begin, sorted, shape (updates,)."""
+    return np.sort(trace.annotations["start_ns"].to_numpy()[is_any(trace.annotations["kind"], "optimizer_step")])
 
 
 def _passes(at: Int64Array, updates: Int64Array | None, steps: Steps, tree: OpTree) -> int:

@@ -28,6 +28,11 @@ class Maker(msgspec.Struct, frozen=True):
     line: int | None
     text: str | None = None
 
+    @property
+    def place(self) -> str:
+        """`train.py:12`; empty where no line of the program's own leads there."""
+        return "" if self.file is None else f"{self.file}:{self.line}"
+
 
 def optimizer_makers(meta: Meta) -> tuple[Maker, ...]:
     """The places that make optimizers, in the order in which they were seen; empty for traces of other origin.

@@ -31,7 +31,8 @@ def made_rows(rows: list[dict[str, Any]], roots: tuple[Path, ...]) -> list[dict[
         rows: As the hook tells them; of one that a library makes, the program's line says nothing of its arguments.
         roots: Folders that the user's files lie in.
     """
-    texts = [_text(row["file"], row["line"], PathCleaner(roots[0])) if row["package"] is None else None for row in rows]
+    cleaner = PathCleaner(roots[0])
+    texts = [_text(row["file"], row["line"], cleaner) if row["package"] is None else None for row in rows]
     return [row | {"text": text} for row, text in zip(own_rows(rows, roots), texts, strict=True)]
 
 

@@ -95,7 +95,8 @@ def _wrap_optimizers(watcher: Watcher) -> None:
             # Not around `__init__`: what that warns of would point at this file. A copy calls it, too.
             frame = constructor()
             if frame is not None:
-                watcher.optimizer_code.note(self, frame)
+                with contextlib.suppress(*FAILURES):
+                    watcher.optimizer_code.note(self, frame)
             prepare(self)
 
         optimizer._patch_step_function = _patch_step_function

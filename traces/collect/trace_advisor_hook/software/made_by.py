@@ -6,7 +6,7 @@ import os
 from types import FrameType
 from typing import Any
 
-from .own_code import is_installed, is_own, library_folders, qualified
+from .own_code import is_installed, is_own, package_of, qualified
 
 _MOST_FRAMES = 60
 
@@ -29,7 +29,7 @@ def maker(thing: Any, frame: FrameType | None) -> dict[str, Any] | None:
             if is_own(code.co_filename):
                 return _row(thing, package, function, os.path.realpath(code.co_filename), frame.f_lineno)
             if package is None and is_installed(code.co_filename):
-                package, function = _package(code.co_filename), qualified(code, frame.f_locals.get("self"))
+                package, function = package_of(code.co_filename), qualified(code, frame.f_locals.get("self"))
         frame = frame.f_back
     return None if package is None else _row(thing, package, function, None, None)
 
@@ -42,10 +42,3 @@ def _constructs(thing: Any, frame: FrameType) -> bool:
     """Whether the frame is of the object itself, of whatever class it is derived from."""
     names = frame.f_code.co_varnames
     return bool(names) and frame.f_locals.get(names[0]) is thing
-
-
-def _package(file: str) -> str | None:
-    """The package of an installed module, by its folder."""
-    path = os.path.realpath(file)
-    inside = [os.path.relpath(path, folder) for folder in library_folders() if path.startswith(folder + os.sep)]
-    return min(inside, key=len).split(os.sep)[0].removesuffix(".py") if inside else None

@@ -49,9 +49,14 @@ def is_own(file: str) -> bool:
 @functools.lru_cache(maxsize=4096)
 def is_installed(file: str) -> bool:
     """Whether a code object's file is of an installed package other than torch."""
+    return package_of(file) not in (None, "torch")
+
+
+def package_of(file: str) -> str | None:
+    """The package of an installed module, by its folder; None of a file that is not installed."""
     path = os.path.realpath(file)
-    inside = [folder for folder in library_folders() if path.startswith(folder + os.sep)]
-    return bool(inside) and not any(path.startswith(os.path.join(folder, "torch") + os.sep) for folder in inside)
+    inside = [os.path.relpath(path, folder) for folder in library_folders() if path.startswith(folder + os.sep)]
+    return min(inside, key=len).split(os.sep)[0].removesuffix(".py") if inside else None
 
 
 @functools.lru_cache(maxsize=1)
