@@ -51,9 +51,10 @@ TOLD = (
         ("curl", "wget", "svn", "http"),
         ("-u",),
     ),
-    # Glued to the option of an unknown program: letters with digits or capitals, which no other flag that begins so has.
+    # Glued to the option of an unknown program: letters with digits or capitals, which no other flag that begins so has. At the
+    # beginning of a line a diff may take out what is assigned to, or called.
     Sought(
-        r"(?:^|(?<=[\s\"'`(]))(-p)(?!rint0|(?:fp|bf|tf|int)\d)(?=[^\s'\"`)]*[A-Za-z])(?=[^\s'\"`)]*[A-Z0-9])[^\s'\"`)]{5,}",
+        r"(?:^|(?<=[\s\"'`(]))(-p)(?!(?<![^\n]-p)\w*\s*[=(\[.,])(?!rint0|(?:fp|bf|tf|int)\d)(?=[^\s'\"`)]*[A-Za-z])(?=[^\s'\"`)]*[A-Z0-9])[^\s'\"`)]{5,}",
         ("-p",),
     ),
     # Pairs without quotes: of an environment, and in brackets that are no call's.

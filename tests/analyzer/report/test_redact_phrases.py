@@ -17,7 +17,7 @@ CLEAN = redact.cleaner(redact.Project())
 @pytest.mark.parametrize(
     "text",
     [
-        "mysql -u root -phunter2 shop", "mysqldump --opt -p hunter2", "zz -phunter2", "'-phunter2'",
+        "mysql -u root -phunter2 shop", "mysqldump --opt -p hunter2", "zz -phunter2", "'-phunter2'", "-phunter2", "x\n-phunter2",
         "sshpass -p hunter2 ssh gpu", "sshpass -phunter2 ssh gpu", 
         "docker login -u bob -p hunter2 reg", "redis-cli -h a -a hunter2",
         "ldapsearch -x -D cn=a -w hunter2", "curl -s -u bob:hunter2 x", "sqlcmd -S a -P hunter2", "wget --user=bob:hunter2 x",
@@ -55,6 +55,7 @@ def test_somebody_without_a_domain(text: str) -> None:
     [
         "gcc -pthread -pipe -pg x.c", "find . -print0", "docker run -p 8080:80 x", "python -p fp16", "x -pbf16", 
         "a -p 1", "mysql -p -u root",
+        "-policy=DQN(4,2)\n+policy=DQN(4,2,8)", "x\n-pol2 = Adam(w)", "-pbar1.close()",
         "password reset", "password sha256(x)", "nn.Module:forward@conv", "alpine:3.19@sha256",
         "f(password, salt)", "copy<token, secret>", "attention(query, key, value)", "embed('token', 'position')",
         "the password is required", "secret is not set", "the token is emitted", "key is a tensor",
