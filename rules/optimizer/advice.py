@@ -5,7 +5,7 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 from rules.framework_words import fused_optimizer
-from rules.optimizer.made_where import by_library, own_change, own_lines
+from rules.optimizer.made_where import by_library, others_class, own_change, own_lines
 
 # Classes of torch.optim with a fused implementation.
 FUSED_CLASSES = frozenset({"Adam", "AdamW", "SGD", "Adagrad"})
@@ -20,7 +20,10 @@ WITHOUT_LISTS = {
 
 
 def fused(facts: Facts, name: str) -> Advice:
-    """One kernel for all parameters; for each, where each has an optimizer of its own."""
+    """One kernel for all parameters; for each, where each has an optimizer of its own; of torch's class, where another has its name."""
+    other = others_class(facts, name)
+    if other is not None:
+        return _torchs(name, other.class_package)
     if facts.model.optimizing.apart:
         return Advice(
             "diff",
@@ -76,6 +79,23 @@ def together(name: str) -> Advice:
         f"optimizer = torch.optim.{name}(model.parameters(), lr=lr, {'fused' if name in FUSED_CLASSES else 'foreach'}=True)",
         "One optimizer for all parameters, which steps after the backward pass. Steps in hooks of the gradients save the memory of "
         "these: change it where memory has room for them.",
+    )
+
+
+def _torchs(name: str, package: str | None) -> Advice:
+    """Torch's class instead of one that has its name, and updates tensor by tensor.
+
+    Args:
+        name: Of the class.
+        package: The one that defines it; None, or `__main__`, for a class of the program's own.
+    """
+    whose = f"`{package}`'s" if package not in (None, "__main__") else "the program's"
+    return Advice(
+        "diff",
+        f"-optimizer = {name}(model.parameters(), lr=lr)\n"
+        f"+optimizer = torch.optim.{name}(model.parameters(), lr=lr, fused=True)",
+        f"The `{name}` in use is {whose} own and takes no `fused`. Where it does no more than torch's, torch's does it in one "
+        "pass: compare the defaults of both, and the losses.",
     )
 
 

@@ -46,6 +46,13 @@ def own_change(facts: Facts, name: str) -> str | None:
     return None if changed is None else f"-{text}\n+{changed}"
 
 
+def others_class(facts: Facts, name: str) -> Maker | None:
+    """A maker of the class where that is not torch's, for all its name, and cannot be asked for a fused update; None elsewhere."""
+    makers = _makers(facts, name)
+    foreign = [maker for maker in makers if maker.class_package != "torch" and maker.takes is not None]
+    return next((maker for maker in foreign if "fused" not in (maker.takes or ())), None)
+
+
 def by_library(facts: Facts, name: str) -> Maker | None:
     """The library's function that makes it; None where the program does, nobody knows, or several libraries do."""
     makers = _makers(facts, name)

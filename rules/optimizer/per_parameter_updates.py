@@ -68,9 +68,17 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.batched import with_kernels
-from rules.optimizer.advice import FOREACH_CLASSES, FUSED_CLASSES, WITHOUT_LISTS, by_hand, foreach, fused, together
+from rules.optimizer.advice import (
+    FOREACH_CLASSES,
+    FUSED_CLASSES,
+    WITHOUT_LISTS,
+    by_hand,
+    foreach,
+    fused,
+    together,
+)
 from rules.optimizer.decomposing import decomposes, decomposing
-from rules.optimizer.made_where import own_line
+from rules.optimizer.made_where import others_class, own_line
 from rules.optimizer.reading import ON_DEVICE, of_each_parameter
 from rules.place import location
 from traces.trace import Capability
@@ -123,7 +131,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         fix=_fix(facts, work.class_name),
         verify="Record again: `aten::_fused_*` or `aten::_foreach_*` inside the optimizer's span, and a shorter span.",
         steps_seen=facts.steps.count_with(facts.model.optimizing.step_time),
-        confidence=Confidence.HIGH if work.class_name in FOREACH_CLASSES else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if _is_torchs(facts, work.class_name) else Confidence.MEDIUM,
         evidence=(
             Bars(
                 "mean step",
@@ -217,14 +225,20 @@ def _slowed(facts: Facts, quiet_ns: float) -> float:
     return quiet_ns * max(1.0, facts.recording.collected.core_slowness or 1.0)
 
 
+def _is_torchs(facts: Facts, name: str) -> bool:
+    """Whether the class is one of torch's: by its name, unless the recording says whose it is."""
+    return name in FOREACH_CLASSES and others_class(facts, name) is None
+
+
 def _fix(facts: Facts, name: str) -> tuple[Advice, ...]:
-    if facts.model.optimizing.apart and name in FOREACH_CLASSES:
+    if not _is_torchs(facts, name):
+        own = (ON_DEVICE, by_hand()) if of_each_parameter(facts) else (by_hand(),)
+        return (fused(facts, name), *own) if name in FUSED_CLASSES else own
+    if facts.model.optimizing.apart:
         return (fused(facts, name), together(name)) if name in FUSED_CLASSES else (together(name),)
     if name in FUSED_CLASSES:
         return (fused(facts, name),) if facts.device.main is None else (fused(facts, name), foreach(name))
-    if name in FOREACH_CLASSES:
-        return (foreach(name),)
-    return (ON_DEVICE, by_hand()) if of_each_parameter(facts) else (by_hand(),)
+    return (foreach(name),)
 
 
 RULE = Rule(META, check, __doc__)

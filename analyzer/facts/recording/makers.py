@@ -19,6 +19,8 @@ class Maker(msgspec.Struct, frozen=True):
         file: File of the program's own line that leads there, relative to the project; None where none does.
         line: That line; None likewise.
         text: What stands in it; None where nobody read it.
+        class_package: The package that defines the class, `torch`; `__main__` for the script's own; None where nobody recorded it.
+        takes: Which of `foreach` and `fused` its constructor takes; None where nobody recorded it.
     """
 
     class_name: str
@@ -27,6 +29,8 @@ class Maker(msgspec.Struct, frozen=True):
     file: str | None
     line: int | None
     text: str | None = None
+    class_package: str | None = None
+    takes: frozenset[str] | None = None
 
     @property
     def place(self) -> str:
@@ -64,7 +68,14 @@ def _maker(row: dict[str, Any]) -> Maker | None:
     line = line if type(line) is int and line > 0 else None
     if name is None or (package is None) != (function is None) or (file is None) != (line is None):
         return None
-    return None if package is None and file is None else Maker(name, package, function, file, line, text)
+    if package is None and file is None:
+        return None
+    takes = row.get("takes")
+    return Maker(
+        name, package, function, file, line, text,
+        class_package=_text(row.get("class_package")),
+        takes=frozenset(map(str, takes)) if isinstance(takes, list) else None,
+    )  # fmt: skip
 
 
 def _text(value: Any) -> str | None:

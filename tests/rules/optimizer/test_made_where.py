@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.finding import Advice, Finding, Location
+from analyzer.finding import Advice, Confidence, Finding, Location
 from building.builders import TraceBuilder
 from rules.optimizer.per_parameter_updates import RULE
 from running.one_rule import judged
@@ -93,3 +93,24 @@ def test_the_change_is_one_of_that_very_line() -> None:
     assert advice.code == f"-{LINE}\n+opt = optim.Adam(net.parameters(), lr=1e-4, fused=True)"
     assert fix([OWN | {"text": LINE}, OWN | {"line": 14, "text": LINE}]).code.startswith(GENERIC)
     assert fix([OWN | {"text": 7}]).code.startswith(GENERIC)
+
+
+def test_a_class_that_has_only_the_name_of_torchs() -> None:
+    """It is not asked for what it does not take, and torch's is named beside a way for the class itself."""
+    theirs = OWN | {"class_package": "neuralop", "takes": [], "text": LINE}
+    finding = found([theirs])
+    assert finding.confidence is Confidence.MEDIUM
+    assert "torch.optim.Adam(model.parameters(), lr=lr, fused=True)" in finding.fix[0].code
+    assert "`neuralop`'s own and takes no `fused`" in finding.fix[0].note
+    assert "_foreach_add_" in finding.fix[1].code
+    assert "the program's own" in found([theirs | {"class_package": "__main__"}]).fix[0].note
+    assert LINE not in str(finding.fix)
+
+
+@pytest.mark.parametrize(
+    "known", [{"class_package": "torch", "takes": ["foreach", "fused"]}, {"class_package": "mine", "takes": ["fused"]}]
+)
+def test_a_class_that_takes_it_is_asked(known: Any) -> None:
+    finding = found([OWN | known | {"text": LINE}])
+    assert finding.confidence is Confidence.HIGH
+    assert finding.fix[0].code == f"-{LINE}\n+opt = optim.Adam(net.parameters(), lr=1e-4, fused=True)"

@@ -94,8 +94,28 @@ def test_a_line_of_the_programs_own(code: OptimizerCode) -> None:
     derived()
     here = {"package": None, "function": None, "file": str(Path(__file__).resolve())}
     assert code.told() == [
-        {"class": "Adam", **here, "line": line_of(own)},
-        {"class": "Lion", **here, "line": line_of(derived)},
+        {"class": "Adam", **here, "line": line_of(own), "class_package": "torch", "takes": ["foreach", "fused"]},
+        {"class": "Lion", **here, "line": line_of(derived), "class_package": __name__.partition(".")[0], "takes": []},
+    ]
+
+
+class AdamW(torch.optim.AdamW):
+    """Of torch's name, and hands on what it is given."""
+
+    def __init__(self, parameters: Any, **options: Any) -> None:
+        super().__init__(parameters, **options)
+
+
+class RMSprop(torch.optim.RMSprop):
+    """Of torch's name, without a constructor of its own; torch's has no fused update."""
+
+
+def test_what_is_handed_on_is_taken(code: OptimizerCode) -> None:
+    AdamW(parameters())
+    RMSprop(parameters())
+    assert [(row["class"], row["takes"]) for row in code.told()] == [
+        ("AdamW", ["foreach", "fused"]),
+        ("RMSprop", ["foreach"]),
     ]
 
 
