@@ -20,7 +20,7 @@ WITHOUT_LISTS = {
 
 
 def fused(facts: Facts, name: str) -> Advice:
-    """One kernel for all parameters; for each, where each has an optimizer of its own; of torch's class, where another has its name."""
+    """One kernel for all parameters, or for each that has an optimizer of its own; of torch's class where another has its name."""
     other = others_class(facts, name)
     if other is not None:
         return _torchs(name, other.class_package)
