@@ -50,7 +50,7 @@ large that a turn is mostly arithmetic gain far less: the same arithmetic has to
 ## When it is wrong
 Where an input depends on the output before (attention over the decoder's state, sampling), one call cannot have the whole
 sequence; on a device that has enough queued work meanwhile nothing is lost. A cell by hand may be something else that takes
-elements: confidence is low.
+elements: confidence is low; where each turn reads a value before the next, as a solver's does, nothing is claimed.
 
 ## Thresholds
 - `min_ratio`: share of the used steps that the loop takes on the host from which the rule fires.
@@ -67,11 +67,12 @@ from collections.abc import Iterator
 from analyzer.facts import Facts
 from analyzer.facts.loops.cells import Cell
 from analyzer.facts.loops.recurrence import Recurrence
-from analyzer.finding import Advice, Confidence, Figure, Finding, Outcome, Saving, clear
+from analyzer.finding import Advice, Confidence, Figure, Finding, Outcome, Saving, cannot_tell, clear
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import share
 from rules.place import location, named
 from rules.python.judging import LIST_RATIO, evidence, line_of, what
+from rules.python.read_values import reads
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -108,7 +109,14 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if facts.device.main is not None and not facts.time.launch_bound:
         yield clear("a cell is stepped from Python, but the GPU has enough queued work: launches do not limit the step")
         return
-    for one in costly[:_MAX_FINDINGS]:
+    told = [one for one in costly if one.cell is not None or not reads(one.loop)]
+    if not told:
+        yield cannot_tell(
+            "a Python loop takes elements through layers, but reads a value in each turn, as a solver, a sampler or a simulator does "
+            "before it goes on: whether a turn needs the one before decides what one call could do"
+        )
+        return
+    for one in told[:_MAX_FINDINGS]:
         line = line_of(facts, one.loop)
         yield Finding(
             why=f"{_calls(one, named(line))}: {what(facts, one.loop)}.",

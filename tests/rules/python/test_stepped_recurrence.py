@@ -57,6 +57,16 @@ def world(
     return builder
 
 
+def test_a_turn_that_reads_a_value_may_need_the_one_before() -> None:
+    """A solver looks at its time before each step; a cell that torch has in one call is one all the same."""
+    assert judged(RULE, world(unit=BY_HAND)).finding.confidence is Confidence.LOW
+    outcome = run(RULE, world(unit=("aten::lt", "aten::is_nonzero", *BY_HAND), turns=20))
+    assert outcome.state is State.CANNOT_TELL
+    assert "reads a value in each turn" in outcome.reason
+    cell = judged(RULE, world(unit=("aten::select", "aten::is_nonzero", "aten::lstm_cell"), turns=20))
+    assert cell.finding.title == "LSTM cell stepped from Python"
+
+
 def test_fires_on_the_cpu_with_all_but_one_turn_and_half_of_the_products() -> None:
     found = judged(RULE, world())
     inside = 3 * (80 * 48 - 80 * 24 / 2) * (1 - 1 / 40)
