@@ -8,7 +8,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice
 from analyzer.units import count, size
 from rules.changes import larger_batch
-from rules.data_loading import words
+from rules.data_loading import handing_over, words
 from rules.data_loading.kept import made_once_already
 from rules.data_loading.packed import packed
 from rules.data_loading.parts import (
@@ -36,8 +36,7 @@ MEMORY_BYTES = 2 * 1024**3
 _TINY_BATCH = 4
 _LARGE_SAMPLE_BYTES = 1024**2
 _OF_IMAGES = "smaller images, a faster decoder, crops before what is costly"
-# With fewer batches an epoch has nothing to put together.
-_BATCHES_OF_AN_EPOCH = 10
+_BATCHES_OF_AN_EPOCH = 10  # with fewer an epoch has nothing to put together
 
 
 def prefers_memory(facts: Facts) -> bool:
@@ -65,6 +64,8 @@ def suggested_workers(facts: Facts) -> int:
     Where making samples is mostly waiting, cores are no limit.
     """
     bound = facts.input.with_workers
+    if handing_over.handed_over_as_slowly(facts):
+        return 0
     if bound.cores is None:
         return _DEFAULT_WORKERS
     if samples_wait(facts):
@@ -213,6 +214,7 @@ def more_workers(facts: Facts) -> Advice:
     note = f"Worker processes prepare the next batches beside training; {known}."
     if cores is not None and cores <= FEW_CORES and not waiting:
         note += " With so few cores workers compete with training and can make it slower: measure before keeping this."
+    note += handing_over.costs(facts)
     return words.loader(
         facts, {"num_workers": workers, "persistent_workers": True, **pinned}, f"{note}{_copies(facts, workers)}"
     )

@@ -112,8 +112,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     told = [one for one in costly if one.cell is not None or not reads(one.loop)]
     if not told:
         yield cannot_tell(
-            "a Python loop takes elements through layers, but reads a value in each turn, as a solver, a sampler or a simulator does "
-            "before it goes on: whether a turn needs the one before decides what one call could do"
+            "a Python loop takes elements through layers, but reads a value in each turn, as a solver, a sampler or a simulator "
+            "does before it goes on: whether a turn needs the one before decides what one call could do"
         )
         return
     for one in told[:_MAX_FINDINGS]:

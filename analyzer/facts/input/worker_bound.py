@@ -22,6 +22,7 @@ class WorkerBound(msgspec.Struct, frozen=True):
         shared_ns: The core time of a step, its loader's workers included, spread over all cores; None on a run with a device, where
             the host's part of it is not what lasts, and where nobody recorded the cores.
         cores: Cores the process may use; None where nobody recorded it.
+        hand_over_ns: What it takes here to get a batch from another process, which training waits for; None where not measured.
     """
 
     step_ns: float
@@ -30,6 +31,7 @@ class WorkerBound(msgspec.Struct, frozen=True):
     rest_ns: float
     shared_ns: float | None
     cores: int | None
+    hand_over_ns: float | None = None
 
     @property
     def workers(self) -> int | None:
@@ -40,7 +42,7 @@ class WorkerBound(msgspec.Struct, frozen=True):
     def floor_ns(self) -> float:
         """No step can be shorter where training keeps a core: the rest has to be done, and so has the loading, on the others."""
         if self.workers is None:
-            return min(self.rest_ns, self.step_ns)
+            return min(self._received_ns, self.step_ns)
         if not self.workers:
             return min(self.rest_ns + self.computing_ns, self.step_ns)
         return self._at_least(self.workers)
@@ -51,7 +53,12 @@ class WorkerBound(msgspec.Struct, frozen=True):
         return self.floor_ns if not self.workers or self.cores is None else self._at_least(self.cores)
 
     def _at_least(self, cores: int) -> float:
-        return min(max(self.rest_ns, self.computing_ns / cores, self.shared_ns or 0.0), self.step_ns)
+        return min(max(self._received_ns, self.computing_ns / cores, self.shared_ns or 0.0), self.step_ns)
+
+    @property
+    def _received_ns(self) -> float:
+        """The rest of the step, and getting a batch that is ready."""
+        return self.rest_ns + (self.hand_over_ns or 0.0)
 
 
 def worker_bound(recording: RecordingFacts, device: DeviceFacts, steps: Steps, input_wait: InputWait) -> WorkerBound:
@@ -75,4 +82,6 @@ def worker_bound(recording: RecordingFacts, device: DeviceFacts, steps: Steps, i
         computing = min(load, max(used / (known.core_steadiness or 1.0) * step - elsewhere, 0.0))
     cores_used = (known.process_cores or 0.0) + (known.worker_cpu_ratio or 0.0) * (known.num_workers or 0)
     shared = None if known.cores is None or not on_host else max(rest + computing, cores_used * step) / known.cores
-    return WorkerBound(step, load, computing, rest, shared, known.cores)
+    # A step may draw several batches, or one serve several steps.
+    handed = None if recording.hand_over_ns is None else recording.hand_over_ns * steps.per_step(len(input_wait))
+    return WorkerBound(step, load, computing, rest, shared, known.cores, handed)

@@ -9,6 +9,7 @@ from analyzer.facts.recording.data_passes import data_passes
 from analyzer.facts.recording.engines import onnx_runtime, serving_engine, transformer_engine
 from analyzer.facts.recording.forward_inputs import ForwardInputs, forward_inputs
 from analyzer.facts.recording.frameworks import Frameworks, frameworks
+from analyzer.facts.recording.hand_over import hand_over_ns
 from analyzer.facts.recording.line_samples import LineSamples, StepLine, step_line, training_lines
 from analyzer.facts.recording.makers import Maker, loader_maker, optimizer_makers
 from analyzer.facts.recording.privacy import Privacy, privacy
@@ -31,6 +32,11 @@ class RecordingFacts(Section):
     def collected(self) -> Collected:
         """What `advisor collect` recorded beside the events."""
         return collected(self.trace.meta)
+
+    @fact
+    def hand_over_ns(self) -> int | None:
+        """What it would take to get a batch from another process; None where nobody measured it."""
+        return hand_over_ns(self.trace.meta)
 
     @fact
     def asked_collections(self) -> AskedCollections:

@@ -222,3 +222,44 @@ def test_lightnings_range_around_the_call_hides_nothing(name: str) -> None:
 def test_one_core_is_one(cores: int, told: str) -> None:
     found = judged(RULE, world(device=None, load=80_000, cores=cores))
     assert any(told in one for one in found.finding.caveats)
+
+
+def handing_over(each_ns: object, tensors: object) -> dict[str, object]:
+    return {"hand_over": {"rounds": 12, "lower_quartile_ns": each_ns}, "dataset": {"batch_tensors": tensors}}
+
+
+def test_getting_a_batch_from_a_worker_stays() -> None:
+    """It takes each of three tensors 2 ms: the step cannot be shorter than its rest and 6 ms."""
+    found = judged(RULE, world(advisor=handing_over(2_000_000, 3)))
+    assert found.ns_per_step == pytest.approx(34_000_000, abs=10)
+    assert "getting a batch from a worker 6.0 ms" in found.finding.saving.basis
+    assert "Getting a batch" not in found.finding.fix[0].note
+    slower = judged(RULE, world(advisor=handing_over(10_000_000, 3)))
+    assert "takes the main process 30 ms here, as measured" in slower.finding.fix[-1].note
+    assert "num_workers" not in slower.finding.fix[0].code
+
+
+def test_what_comes_no_sooner_from_a_worker_is_not_moved_there() -> None:
+    outcome = run(RULE, world(advisor=handing_over(20_000_000, 2)))
+    assert outcome.state is State.CLEAR
+    assert outcome.reason == "a batch is made in 40 ms; to get one from a worker takes 40 ms here"
+
+
+@pytest.mark.parametrize(
+    ("each_ns", "tensors", "left"),
+    [(None, 3, 40), ("2", 3, 40), (True, 3, 40), (-5, 3, 40), (0, 3, 40), (2_000_000, None, 38), (2_000_000, -1, 38)],
+)
+def test_what_was_not_measured_takes_nothing(each_ns: object, tensors: object, left: float) -> None:
+    found = judged(RULE, world(advisor=handing_over(each_ns, tensors)))
+    assert found.ns_per_step == pytest.approx(left * 1_000_000, abs=10)
+
+
+def test_a_batch_of_less_than_a_millisecond_may_come_later() -> None:
+    """Nobody measured what it takes there; of larger ones that is little."""
+    small = TraceBuilder("cuda", advisor={"usable_cores": 16})
+    for number in range(3):
+        at = number * 5_000
+        small.step(number, at, 5_000).loader(at, 800)
+        small.launch(at + 800, kernel_start=at + 810, kernel_dur=4_190)
+    assert "made in 800 us may come later so" in judged(RULE, small).finding.fix[0].note
+    assert "may come later" not in judged(RULE, world()).finding.fix[0].note

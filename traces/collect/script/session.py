@@ -22,6 +22,7 @@ from traces.collect.recorder.window import window_of
 from traces.collect.script.before import check
 from traces.collect.script.config import Recording, ScriptConfig, ScriptResult, Verdict
 from traces.collect.script.evidence import where_table
+from traces.collect.script.hand_over import hand_over
 from traces.collect.script.installed import seen_of
 from traces.collect.script.launching import interpreted, launching
 from traces.collect.script.lines import line_samples, made_rows, own_rows
@@ -156,6 +157,7 @@ class _Run:
             workers = sorted(self.folder.glob(f"lines-{status['pid']}-*.json"))
             advisor["lines"] = line_samples(status["lines"], workers, self.roots())
         advisor["loader_code"] = own_rows(status["advisor"].get("loader_code", []), self.roots())
+        advisor |= hand_over(advisor)
         for key in ("optimizer_code", "loader_made"):
             advisor[key] = made_rows(status["advisor"].get(key, []), self.roots())
         try:

@@ -137,6 +137,7 @@ def describe_data(loader: Any, look: BatchLook) -> dict[str, Any]:
         "length": _length(data),
         "sample_bytes": look.bytes // size if size and look.bytes else None,
         "batch_kind": look.kind,
+        "batch_tensors": look.tensors,
         "sample": sample_form(loader, look.form),
         "random": draws(loader, look.drawn),
     } | ({"seeds": True} if seeds(loader) else {})

@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 import numpy as np
 import torch
 
-from traces.collect.trace_advisor_hook.loader.batch_bytes import bytes_of
+from traces.collect.trace_advisor_hook.loader.batch_bytes import bytes_of, tensors_in
 from traces.collect.trace_advisor_hook.loader.batches import kind_of
 
 
@@ -91,3 +91,14 @@ def test_what_lies_too_deep_is_unknown() -> None:
 
 def test_an_object_with_tensors_is_no_batch_of_tensors() -> None:
     assert {kind_of(one) for one in (Graph(), Molecules(), Slotted(torch.zeros(1), np.zeros(1)))} == {"objects"}
+
+
+@pytest.mark.parametrize(
+    ("batch", "tensors"),
+    [
+        (torch.zeros(2), 1), ([torch.zeros(2), torch.ones(3)], 2), ({"x": torch.zeros(2), "y": [torch.ones(1)] * 3, "z": "a"}, 4),
+        (np.zeros(3), 0), ("text", 0), (object(), None), ([torch.zeros(1), object()], None),
+    ],
+)  # fmt: skip
+def test_the_tensors_of_a_batch_are_counted(batch: object, tensors: int | None) -> None:
+    assert tensors_in(batch) == tensors

@@ -1,4 +1,4 @@
-"""Bytes of what a batch, or a sample, holds."""
+"""Bytes and tensors of what a batch, or a sample, holds."""
 
 from __future__ import annotations
 
@@ -28,6 +28,24 @@ def bytes_of(batch: Any, depth: int = 0) -> int | None:
         return None
     sizes = [bytes_of(part, depth + 1) for part in parts]
     return None if None in sizes else sum(one for one in sizes if one is not None)
+
+
+def tensors_in(batch: Any, depth: int = 0) -> int | None:
+    """Tensors in a batch, each of which a worker hands over by itself; None where a part does not show what it holds.
+
+    Args:
+        batch: A batch, or a part of one.
+        depth: How far inside a batch it lies.
+    """
+    if hasattr(batch, "element_size"):
+        return 1
+    if _own(batch) is not None:
+        return 0
+    parts = _parts(batch) if depth < _MOST_DEPTH else None
+    if parts is None:
+        return None
+    found = [tensors_in(part, depth + 1) for part in parts]
+    return None if None in found else sum(one for one in found if one is not None)
 
 
 def _own(thing: Any) -> int | None:

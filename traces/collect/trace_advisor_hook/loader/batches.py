@@ -11,7 +11,7 @@ from typing import Any
 
 from ..common import FAILURES
 from ..software.frameworks import module_of
-from .batch_bytes import bytes_of
+from .batch_bytes import bytes_of, tensors_in
 from .batch_parts import BatchParts
 from .dataset_parts import data_sets, transforms_of
 
@@ -45,6 +45,7 @@ class BatchLook:
 
     def __init__(self) -> None:
         self.bytes: int | None = None
+        self.tensors: int | None = None
         self.kind: str | None = None
         self.form: dict[str, Any] | None = None
         self.modules: list[str] = []
@@ -89,6 +90,7 @@ class BatchLook:
             self.masked.append(masked_places(batch))
         if self.kind is None:
             self.bytes, self.kind, self.form = bytes_of(batch), kind_of(batch), form_of(batch)
+            self.tensors = tensors_in(batch)
             self.modules = [module_of(part) for part in (batch, *(batch if isinstance(batch, list | tuple) else ()))]
 
 
