@@ -9,9 +9,11 @@ from analyzer.finding import Advice
 from analyzer.units import share
 from rules.device_words import graphs
 from rules.framework_words import accumulated, compiled_model, replayed
+from rules.own_loader import with_own_batch_size
 
 # Twice the batch needs at most twice the memory: activations are at most what is allocated (as ME005).
 _HALF = 0.5
+_TWICE = 2
 
 
 def memory_limits_the_batch(facts: Facts) -> float | None:
@@ -23,11 +25,10 @@ def memory_limits_the_batch(facts: Facts) -> float | None:
     return ratio if ratio > _HALF else None
 
 
-def larger_batch(facts: Facts) -> Advice:
-    """Twice the batch; where memory is known not to hold it, what makes room for it."""
+def larger_batch(facts: Facts, times: int = _TWICE) -> Advice:
+    """Twice the batch, or as many times; where memory is known not to hold it, what makes room for it."""
     full = memory_limits_the_batch(facts)
-    batch = facts.recording.collected.batch_size
-    doubled = f"-batch_size = {batch}\n+batch_size = {2 * batch}" if batch else "+batch_size = 2 * batch_size"
+    doubled = _times_the_batch(facts, times)
     if facts.model.may_train:
         room = "weights of 8 or 4 bits, and in training checkpointed blocks," if full is not None else ""
         return Advice(
@@ -58,8 +59,16 @@ def larger_batch(facts: Facts) -> Advice:
     return Advice(
         "diff",
         doubled,
-        "Double the batch while memory allows: more work for each launch. Scale the learning rate, and watch the validation score.",
+        f"{'Double the batch' if times == _TWICE else 'Larger batches'} while memory allows: more work for each launch. Scale the "
+        "learning rate, and watch the validation score.",
     )
+
+
+def _times_the_batch(facts: Facts, times: int) -> str:
+    batch = facts.recording.collected.batch_size
+    if not batch:
+        return f"+batch_size = {times} * batch_size"
+    return with_own_batch_size(facts, batch, times * batch) or f"-batch_size = {batch}\n+batch_size = {times * batch}"
 
 
 def accumulate_gradients(facts: Facts, *, data_parallel: bool = False) -> Advice:

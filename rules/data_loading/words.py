@@ -15,14 +15,12 @@ from msgspec.structs import replace
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 from rules.framework_words import arguments_class
-from rules.own_call import with_arguments
+from rules.own_loader import with_own
 
 Arguments = Mapping[str, object]
 # What a framework calls the whole around the arguments, how it writes one, and which of them it takes.
 _ALL = frozenset({"num_workers", "persistent_workers", "prefetch_factor", "pin_memory", "in_order"})
 _FEW = frozenset({"num_workers", "persistent_workers", "pin_memory"})
-# torch's loader, and its arguments before `num_workers`: data set, batch size, shuffle, sampler, batch sampler.
-_TORCHS, _BEFORE_WORKERS = "DataLoader", 5
 
 
 def framework_of(facts: Facts) -> str | None:
@@ -66,15 +64,10 @@ def loader(facts: Facts, arguments: Arguments, note: str, removed: Arguments | N
 
 def _own_line(facts: Facts, arguments: Arguments, note: str) -> Advice | None:
     """The program's own line that makes the loader, as it is and with these arguments; None where nobody knows it."""
-    maker = facts.recording.loader_maker
-    # A class derived from it may take other arguments.
-    if maker is None or maker.package is not None or maker.text is None or maker.class_name != _TORCHS:
+    maker, changed = facts.recording.loader_maker, with_own(facts, arguments)
+    if maker is None or changed is None:
         return None
-    given = {name: repr(value) for name, value in arguments.items()}
-    changed = with_arguments(maker.text, maker.class_name, given, most_in_order=_BEFORE_WORKERS)
-    if changed is None or changed == maker.text:
-        return None
-    return Advice("diff", f"-{maker.text}\n+{changed}", f"{note} The loader is made at {maker.place}.")
+    return Advice("diff", changed, f"{note} The loader is made at {maker.place}.")
 
 
 def _taken(framework: str | None) -> frozenset[str]:

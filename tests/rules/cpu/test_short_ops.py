@@ -181,3 +181,34 @@ def test_the_verdict_tells_the_way_to_ops_from_the_programs_code(frame: str, wor
     found = explain_facts(Facts(world(frame=frame).trace()), rules=RULES).analysis.summary.verdict
     assert found.bound_by == "python"
     assert words in found.text
+
+
+LOADER = {"loader": {"batch_size": 1, "num_workers": 0}, "command": ["advisor"]}
+
+
+def test_one_sample_in_each_step_pays_it_all_for_that_sample() -> None:
+    """36 % of the step is below half of it; of one sample seven eighths of that would go."""
+    few = {"ops": 12, "apart": 80, "op": 10.0}
+    assert run(RULE, world(**few, loader={"batch_size": 2})).state is State.CLEAR  # type: ignore[arg-type]
+    found = judged(RULE, world(**few, **LOADER))  # type: ignore[arg-type]
+    assert found.ratio == pytest.approx(0.36 * 7 / 8, abs=0.02)
+    assert found.finding.why.startswith("Each step takes one sample. ")
+    assert found.finding.fix[0].code == "-batch_size = 1\n+batch_size = 8"
+    assert "8 times the samples" in found.finding.verify
+
+
+@pytest.mark.parametrize(
+    "told", [{"dataset": {"length": 1}}, {"loader": {"batch_size": None}, "batch_size": 1}, {"loader": None}]
+)
+def test_a_data_set_of_one_sample_has_no_more(told: dict[str, object]) -> None:
+    """One graph, whole batches of the data set's own, or no loader at all."""
+    assert run(RULE, world(ops=12, apart=80, **(LOADER | told))).state is State.CLEAR  # type: ignore[arg-type]
+
+
+def test_the_batch_is_one_of_the_programs_own_line() -> None:
+    line = "loader = DataLoader(data, batch_size=1, shuffle=True)"
+    made = {"class": "DataLoader", "package": None, "function": None, "file": "a.py", "line": 3, "text": line}
+    found = judged(RULE, world(**LOADER, loader_made=[made])).finding
+    assert found.fix[0].code == f"-{line}\n+{line.replace('=1', '=8')}"
+    named = made | {"text": line.replace("=1", "=B")}
+    assert judged(RULE, world(**LOADER, loader_made=[named])).finding.fix[0].code.startswith("-batch_size = 1")
