@@ -60,7 +60,6 @@ from collections.abc import Iterator
 import msgspec
 
 from analyzer.facts import Facts
-from analyzer.facts.loops.loop import mostly_claimed
 from analyzer.finding import (
     Advice,
     Bar,
@@ -77,10 +76,11 @@ from analyzer.finding import (
     not_applicable,
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
-from analyzer.spans.intervals import EMPTY, IntervalSet
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share
 from rules.changes import compiled, larger_batch
 from rules.commands import collect
+from rules.cpu.paid import Paid, added_ns, paid_for
 from rules.python.advice import simulator, steps_simulator
 from rules.python.between_ops import MOST
 from traces.trace import Capability
@@ -130,12 +130,12 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
     if facts.device.main is not None or facts.device.unrecorded:
         yield not_applicable("the device computes, not the CPU")
         return
-    paid = _paid(facts, claimed)
+    paid = paid_for(facts, claimed)
     if len(paid.ways) < limits["min_ways"] * facts.steps.count:
         yield clear(f"fewer than {limits['min_ways']:g} ways from op to op in a step")
         return
     # Of a step without the profiler: what it adds, it adds to ops.
-    ratio = paid.left_ns / max(facts.steps.total_ns - _added_ns(facts), 1)
+    ratio = paid.left_ns / max(facts.steps.total_ns - added_ns(facts), 1)
     least = limits["min_single_ratio" if _one_sample(facts) else "min_ratio"]
     said = f"what is paid for each op and step takes {share(ratio)} of the step"
     if ratio < least:
@@ -160,65 +160,7 @@ def _one_sample(facts: Facts) -> bool:
     return known.batch_size == 1 and not known.whole_batches and more and not facts.input.without_loader
 
 
-class _Paid(msgspec.Struct, frozen=True):
-    """What the used steps pay for each op and each step.
-
-    Args:
-        ways: The ways from op to op.
-        update: The update of the weights.
-        claimed: Time of other rules.
-        ops_ns: What short ops take, but those that other rules have found.
-        own_ratio: What of all that the profiler did not add, 0..1.
-    """
-
-    ways: IntervalSet
-    update: IntervalSet
-    claimed: IntervalSet
-    ops_ns: int
-    own_ratio: float
-
-    @property
-    def way_ns(self) -> int:
-        """On the way from op to op, as recorded."""
-        return (self.ways - self.claimed).total_ns
-
-    @property
-    def update_ns(self) -> int:
-        """In the update, as recorded."""
-        return (self.update - self.claimed).total_ns
-
-    @property
-    def recorded_ns(self) -> int:
-        """All of it that no other rule has found, as recorded."""
-        return self.way_ns + self.update_ns + self.ops_ns
-
-    @property
-    def left_ns(self) -> int:
-        """The same without what the profiler added."""
-        return int(self.own_ratio * self.recorded_ns)
-
-
-def _paid(facts: Facts, claimed: IntervalSet) -> _Paid:
-    ways, update = facts.time.ways_between_ops, facts.time.waterfall.owned("optimizer")
-    inside = facts.time.waterfall.owned("compute")
-    told = _loops_told(facts, claimed)
-    all_ns = _dispatch_ns(facts, inside)
-    # All ops are looked up for it, and most programs have no such loop.
-    ops_ns = _dispatch_ns(facts, inside - told) if told else all_ns
-    recorded = max(ways.total_ns + update.total_ns + all_ns, 1)
-    return _Paid(ways, update, claimed, ops_ns, max(0.0, 1 - _added_ns(facts) / recorded))
-
-
-def _dispatch_ns(facts: Facts, inside: IntervalSet) -> int:
-    return int(inside.total_ns * facts.time.dispatch_ratio(inside))
-
-
-def _added_ns(facts: Facts) -> int:
-    """What the profiler added to the used steps; 0 where no step was timed without it."""
-    return (facts.recording.collected.profiler_ns or 0) * facts.steps.count
-
-
-def _finding(facts: Facts, paid: _Paid, ratio: float, *, stacks: bool) -> Finding:
+def _finding(facts: Facts, paid: Paid, ratio: float, *, stacks: bool) -> Finding:
     steps, limit = facts.steps, duration(facts.time.dispatch_bound_op_ns)
     way, inside, once = (duration(steps.per_step(ns)) for ns in (paid.way_ns, paid.ops_ns, paid.update_ns))
     single = _one_sample(facts)
@@ -281,7 +223,11 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         if steps_simulator(facts):
             return (_ONCE_FOR_ALL, simulator(facts), fused)
         return (_DECIDED_FOR_ALL, _ONCE_FOR_ALL, fused)
-    larger = larger_batch(facts, _SMALL if _one_sample(facts) else _TWICE)
+    if _one_sample(facts):
+        larger = larger_batch(facts, _SMALL)
+        note = f"{larger.note} Code that takes the one result of a step, as by `.item()`, then gets several."
+        return (msgspec.structs.replace(larger, note=note), fused)
+    larger = larger_batch(facts)
     # A fit of all data at once, as of a Gaussian process, draws nothing and has no batch; a loop that slices its data has one.
     if facts.input.without_loader and facts.recording.collected.batch_size is None:
         note = (
@@ -290,15 +236,6 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         )
         return (msgspec.structs.replace(larger, note=note), fused)
     return (larger, fused)
-
-
-def _loops_told(facts: Facts, claimed: IntervalSet) -> IntervalSet:
-    """Loops that other rules have found."""
-    outside, found = facts.time.waterfall.owned("python"), EMPTY
-    for loop in facts.loops.found:
-        if mostly_claimed(loop.calling, outside, claimed):
-            found |= loop.calling
-    return found
 
 
 RULE = Rule(META, check, __doc__)
