@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from analyzer.facts import Facts
-from rules.own_call import with_arguments
+from rules.own_call import as_diff, with_arguments
 
 # torch's loader, and its arguments before `num_workers`: data set, batch size, shuffle, sampler, batch sampler.
 _TORCHS, _BEFORE_WORKERS, _BEFORE_BATCH_SIZE = "DataLoader", 5, 1
@@ -36,4 +36,4 @@ def _changed(facts: Facts, arguments: Mapping[str, str], most_in_order: int) -> 
     if maker is None or maker.package is not None or maker.text is None or maker.class_name != _TORCHS:
         return None
     changed = with_arguments(maker.text, maker.class_name, arguments, most_in_order=most_in_order)
-    return None if changed is None or changed == maker.text else f"-{maker.text}\n+{changed}"
+    return None if changed is None or changed == maker.text else as_diff(maker.text, changed)

@@ -6,7 +6,7 @@ from analyzer.facts import Facts
 from analyzer.facts.recording.makers import Maker
 from analyzer.finding import Location
 from analyzer.units import listed
-from rules.own_call import with_arguments
+from rules.own_call import as_diff, with_arguments
 
 # Ways to update that leave no room for another.
 _EXCLUDE = ("fused", "foreach", "differentiable", "capturable")
@@ -43,7 +43,7 @@ def own_change(facts: Facts, name: str) -> str | None:
     makers = _own(facts, name)
     text = makers[0].text if len(makers) == 1 else None
     changed = None if text is None else with_arguments(text, name, {"fused": "True"}, _EXCLUDE)
-    return None if changed is None else f"-{text}\n+{changed}"
+    return None if changed is None or text is None else as_diff(text, changed)
 
 
 def others_class(facts: Facts, name: str) -> Maker | None:

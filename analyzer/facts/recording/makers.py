@@ -18,7 +18,7 @@ class Maker(msgspec.Struct, frozen=True):
         function: That function, with its class; None likewise.
         file: File of the program's own line that leads there, relative to the project; None where none does.
         line: That line; None likewise.
-        text: What stands in it; None where nobody read it.
+        text: The statement that it belongs to, over one line or several; None where nobody read it.
         class_package: The package that defines the class, `torch`; `__main__` for the script's own; None where nobody recorded it.
         takes: Which of `foreach` and `fused` its constructor takes; None where nobody recorded it.
     """

@@ -10,6 +10,7 @@ from typing import Any
 
 from traces.collect.output.paths import PathCleaner, own_path
 from traces.collect.script.loops import loops_around
+from traces.collect.script.statements import statement_at
 
 _MOST_ROWS, _MOST_TEXT = 40, 160
 
@@ -25,14 +26,14 @@ def own_rows(rows: list[dict[str, Any]], roots: tuple[Path, ...]) -> list[dict[s
 
 
 def made_rows(rows: list[dict[str, Any]], roots: tuple[Path, ...]) -> list[dict[str, Any]]:
-    """Where objects are made: the same with the text of the program's own line, for a change of that very line.
+    """Where objects are made: the same with the text of the program's own statement, for a change of that very one.
 
     Args:
         rows: As the hook tells them; of one that a library makes, the program's line says nothing of its arguments.
         roots: Folders that the user's files lie in.
     """
     cleaner = PathCleaner(roots[0])
-    texts = [_text(row["file"], row["line"], cleaner) if row["package"] is None else None for row in rows]
+    texts = [_statement(row["file"], row["line"], cleaner) if row["package"] is None else None for row in rows]
     return [row | {"text": text} for row, text in zip(own_rows(rows, roots), texts, strict=True)]
 
 
@@ -102,6 +103,11 @@ def _part(told: list[dict[str, Any]], roots: tuple[Path, ...], ends: dict[str, f
             for (loader, file, line, function, begins), ns in counts.most_common(_MOST_ROWS)
         ],
     }
+
+
+def _statement(file: str, line: int, cleaner: PathCleaner) -> str | None:
+    text = statement_at(file, line)
+    return None if text is None else "\n".join(cleaner.clean_text(one) for one in text.splitlines())
 
 
 def _text(file: str, line: int, cleaner: PathCleaner) -> str:
