@@ -20,16 +20,18 @@ from rules.data_loading.parts import (
     sampler_leads,
 )
 from rules.data_loading.samples import are_images, may_be_images, random_samples, stored
+from rules.data_loading.workers import (
+    CHEAP_SAMPLE_NS,
+    FEW_CORES,
+    MAX_WORKERS,
+    WAITING_RATIO,
+    floor_ns,
+    samples_wait,
+    suggested_workers,
+)
 
-# On so few cores workers take the time from training: with 0/1/2/4 workers the seeds' baseline takes 7.4/10/10/10 ms a step.
-FEW_CORES = 2
-_DEFAULT_WORKERS = 4
-_MAX_WORKERS = 8
-# Less work a sample than this is mostly overhead, which a worker process repeats (rules.md DL002).
-CHEAP_SAMPLE_NS = 200_000
-# Share of a core from which SageMaker Debugger and gpuprof call the processor the limit, and below which a worker mostly waits.
+# Share of a core from which SageMaker Debugger and gpuprof call the processor the limit.
 COMPUTING_RATIO = 0.8
-WAITING_RATIO = 0.4
 # A quarter of the memory of a machine with 8 GiB: what a training process may keep for its data without asking.
 MEMORY_BYTES = 2 * 1024**3
 # The smallest batch in PyTorch's own examples is 20 (word_language_model); so few are chosen where each is large, as volumes.
@@ -56,43 +58,6 @@ def may_fit(facts: Facts) -> bool:
         return False
     known = facts.recording.collected.dataset_bytes
     return known is None or known <= MEMORY_BYTES
-
-
-def suggested_workers(facts: Facts) -> int:
-    """Workers to start tuning from: as many as cores beside training, or as cores where training mostly waits for them.
-
-    Where making samples is mostly waiting, cores are no limit.
-    """
-    bound = facts.input.with_workers
-    if handing_over.handed_over_as_slowly(facts):
-        return 0
-    if bound.cores is None:
-        return _DEFAULT_WORKERS
-    if samples_wait(facts):
-        return _MAX_WORKERS
-    yields = worth_a_worker(facts) and bound.workers and bound.load_ns > bound.rest_ns
-    return max(0, min(_MAX_WORKERS, bound.cores if yields else bound.cores - 1))
-
-
-def samples_wait(facts: Facts) -> bool:
-    """Whether the training process hardly computes while it makes a batch itself: it waits for storage, or for a network."""
-    bound = facts.input.with_workers
-    return facts.input.wait.single_process and bound.computing_ns < WAITING_RATIO * bound.load_ns
-
-
-def worth_a_worker(facts: Facts) -> bool:
-    """Whether a sample is known to be more work than a worker adds to it."""
-    return (facts.input.loading.per_sample_ns or 0.0) >= CHEAP_SAMPLE_NS
-
-
-def floor_ns(facts: Facts) -> float:
-    """What a step cannot fall below when workers make the batches.
-
-    On two cores, of a 17 ms batch of 0.5 ms samples, one worker hid 10 %, two 32 % and four 41 % of a step of 19 ms (2026-11-26):
-    what training waits, its core works for it. Of samples that are mostly overhead two workers took half as long again.
-    """
-    bound = facts.input.with_workers
-    return bound.yielding_floor_ns if worth_a_worker(facts) else bound.floor_ns
 
 
 def ordered(facts: Facts) -> tuple[Advice, ...]:
@@ -171,7 +136,7 @@ def feed_workers(facts: Facts) -> tuple[Advice, ...]:
 def _raise_workers(facts: Facts) -> Advice:
     """More workers, while there are cores for them."""
     now, cores = facts.recording.collected.num_workers, facts.recording.collected.cores
-    most = _MAX_WORKERS if cores is None else max(1, cores - 1)
+    most = MAX_WORKERS if cores is None else max(1, cores - 1)
     workers = min(most, 2 * now) if now else most
     limit = f"this run may use {count(cores, 'core')}" if cores is not None else "never more than cores - 1"
     return words.loader(

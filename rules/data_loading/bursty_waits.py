@@ -59,8 +59,9 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.data_loading import place, words
-from rules.data_loading.advice import more_workers, suggested_workers
+from rules.data_loading.advice import more_workers
 from rules.data_loading.bursts import MIN_SPREAD, MIN_TOP_RATIO
+from rules.data_loading.workers import suggested_workers
 
 META = RuleMeta(
     code="DL004",

@@ -65,7 +65,7 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.data_loading import words
-from rules.data_loading.advice import FEW_CORES, suggested_workers
+from rules.data_loading.workers import FEW_CORES, fitting_workers
 from rules.place import line_of, location, named
 from traces.trace import Capability
 
@@ -146,7 +146,9 @@ def _other(facts: Facts, found: Prepared, ratio: float) -> str:
 def _floor_ns(facts: Facts, found: Prepared) -> float:
     """What no step can be shorter than with the workers there are, or suit: the rest, their work, all work on all cores."""
     step, taken = facts.steps.per_step(facts.steps.total_ns), facts.steps.per_step(found.spans.total_ns)
-    return max(step - taken, taken / _workers(facts), facts.input.with_workers.shared_ns or 0.0)
+    bound = facts.input.with_workers
+    handed = 0.0 if facts.input.wait.multi_process else bound.hand_over_ns or 0.0
+    return max(step - taken + handed, taken / _workers(facts), bound.shared_ns or 0.0)
 
 
 def _finding(facts: Facts, found: Prepared, ratio: float) -> Finding:
@@ -185,7 +187,7 @@ def _finding(facts: Facts, found: Prepared, ratio: float) -> Finding:
 
 def _workers(facts: Facts) -> int:
     """Workers of the loader; where it has none, as many as suit."""
-    return facts.recording.collected.num_workers or suggested_workers(facts)
+    return facts.recording.collected.num_workers or fitting_workers(facts)
 
 
 def _in_workers(facts: Facts) -> Advice:

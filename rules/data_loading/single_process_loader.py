@@ -68,10 +68,11 @@ from analyzer.finding import Bar, Bars, Confidence, Finding, Outcome, Saving, cl
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, listed, share
 from rules.data_loading import one_long_call, place
-from rules.data_loading.advice import FEW_CORES, floor_ns, ordered, samples_wait, worth_a_worker
+from rules.data_loading.advice import ordered
 from rules.data_loading.handing_over import handed_over_as_slowly
 from rules.data_loading.own_workers import own_workers
 from rules.data_loading.parts import sampler_leads, sampler_takes
+from rules.data_loading.workers import FEW_CORES, floor_ns, samples_wait, worth_a_worker
 
 META = RuleMeta(
     code="DL002",

@@ -86,7 +86,7 @@ from analyzer.finding import (
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share, size
 from rules.data_loading import one_long_call, place, tensors_in_workers
-from rules.data_loading.advice import CHEAP_SAMPLE_NS, MEMORY_BYTES, more_workers, suggested_workers, tiny_batches
+from rules.data_loading.advice import MEMORY_BYTES, more_workers, tiny_batches
 from rules.data_loading.kept import made_once_already
 from rules.data_loading.own_workers import own_workers
 from rules.data_loading.parts import (
@@ -108,6 +108,7 @@ from rules.data_loading.samples import (
     whole_batches,
 )
 from rules.data_loading.words import makes_loader
+from rules.data_loading.workers import CHEAP_SAMPLE_NS, suggested_workers
 
 META = RuleMeta(
     code="DL006",

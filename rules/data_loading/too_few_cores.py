@@ -66,17 +66,12 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.data_loading import place
-from rules.data_loading.advice import (
-    cheaper_samples,
-    decode_on_device,
-    more_workers,
-    prepare_offline,
-    suggested_workers,
-)
+from rules.data_loading.advice import cheaper_samples, decode_on_device, more_workers, prepare_offline
 from rules.data_loading.bursts import is_bursty
 from rules.data_loading.kept import made_once_already
 from rules.data_loading.own_workers import own_workers
 from rules.data_loading.parts import sampler_leads, sampler_takes
+from rules.data_loading.workers import suggested_workers
 
 META = RuleMeta(
     code="DL007",

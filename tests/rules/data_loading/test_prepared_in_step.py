@@ -28,6 +28,7 @@ def world(
     device: str | None = None,
     loads: bool = True,
     loop: str | None = None,
+    handed_ns: int | None = None,
 ) -> TraceBuilder:
     """Four steps: the loader, ops that keep no graph, a layer with its backward pass, an update.
 
@@ -43,11 +44,13 @@ def world(
         device: A device, or none.
         loads: Whether there is a loader.
         loop: Module that runs the loop, of a framework.
+        handed_ns: What getting a tensor from another process takes.
     """
     known: dict[str, Any] = {
         "usable_cores": cores,
         "loader": {"num_workers": workers},
         "samples": {"process_cpu_cores": used},
+        "hand_over": {"lower_quartile_ns": handed_ns},
     }
     if loop is not None:
         known["frameworks"] = {"imported": {loop.partition(".")[0]: None}, "loop": [loop], "data": []}
@@ -77,6 +80,14 @@ def test_fires_with_what_lies_between_loader_and_model() -> None:
     assert found.ratio == pytest.approx(0.4, abs=0.001)
     assert found.finding.confidence is Confidence.MEDIUM
     assert "collate_fn=collate" in found.finding.fix[0].code
+
+
+@pytest.mark.parametrize("handed_ns", [100_000, 5_000_000])
+def test_a_batch_that_comes_from_a_worker_has_to_be_taken_over(handed_ns: int) -> None:
+    """Where the loader alone hardly takes longer than that, too: what moves there is mostly the augmentation."""
+    found = judged(RULE, world(handed_ns=handed_ns))
+    assert found.ratio == pytest.approx(0.4 - handed_ns / 100_000_000, abs=0.001)
+    assert "num_workers=7" in found.finding.fix[0].code
 
 
 @pytest.mark.parametrize(
