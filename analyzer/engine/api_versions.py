@@ -107,7 +107,7 @@ APIS = (
     _api(r"set_modules_to_forward_prefetch|set_requires_(?:gradient_sync|all_reduce)", (2, 6)),
     _api(r"set_separate_reduce_scatter_group", (2, 13)),  # in 2.13; pytorch#186335 of June 2026
     _api(r"FullyShardedDataParallel\(.*forward_prefetch", (1, 13)),
-    _api(r"\bMixedPrecision\(", (1, 12)),
+    _api(r"\bMixedPrecision\(|ShardingStrategy\.SHARD_GRAD_OP", (1, 12)),
     _api(r"init_device_mesh", (2, 2)),
     _api(r"n_microbatches=", (2, 4)),
     _api(r"checkpoint\.async_save", (2, 3)),

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from analyzer.facts import Facts
 from analyzer.finding import Advice
 from rules.changes import older_than
+from rules.communication import sharded_on_hosts
 from rules.communication.kinds import MANY_CALLS, SMALL_BYTES, WORTH_ADVICE, reduced_once
 
 _SHARDED_NOTE = (
@@ -34,14 +35,6 @@ _PREFETCHED_FURTHER = Advice(
     "python",
     "for block, following in zip(blocks, blocks[1:]):\n    block.set_modules_to_forward_prefetch([following])",
     "Gathers the next block's parameters while this one computes. It hides gathering, not reducing.",
-)
-# Measured on two ranks (torch 2.15): of gathers beside products 0 % with prefetching set, a third with `unshard(async_op=True)`.
-_GATHERED_EARLY_ON_A_HOST = Advice(
-    "python",
-    "for block, following in zip(blocks, [*blocks[1:], None]):   # in the model's `forward`\n    if following is not None:\n"
-    "        following.unshard(async_op=True)   # FSDP2\n    x = block(x)",
-    "Gathers the next block's parameters while this one computes, on a thread of gloo's that needs a core. Prefetching as set "
-    "for a GPU hides nothing here: on a host that call lasts until the parameters are there. It hides gathering, not reducing.",
 )
 _SCATTERED = Advice(
     "text",
@@ -130,6 +123,12 @@ _LARGER_UNITS = Advice(
     "for block in model.layers:\n    fully_shard(block)   # whole blocks, not their linear layers\nfully_shard(model)",
     "Each unit is gathered at once: a whole block sends megabytes. FSDP1: `auto_wrap_policy` with the class of the block.",
 )
+_LARGER_UNITS_OF_FSDP1 = Advice(
+    "python",
+    "policy = functools.partial(transformer_auto_wrap_policy, transformer_layer_cls={Block})   # torch.distributed.fsdp.wrap\n"
+    "model = FullyShardedDataParallel(model, auto_wrap_policy=policy)",
+    "Each unit is gathered at once: a whole block, not each linear layer of it, sends megabytes.",
+)
 _LARGER_LEAVES = Advice(
     "python",
     "deepspeed.utils.set_z3_leaf_modules(model, [Block])",
@@ -161,7 +160,8 @@ def move_less(facts: Facts) -> tuple[Advice, ...]:
         return (*first, *((_WITHIN_MACHINES,) if found.fsdp else ()))
     if not found.fsdp:
         return (_ZERO_IN_16_BITS,)
-    narrower = _FSDP1_IN_16_BITS if older_than(facts, (2, 6)) else _SHARDED_IN_16_BITS
+    narrower = _FSDP1_IN_16_BITS if found.fsdp1 or older_than(facts, (2, 6)) else _SHARDED_IN_16_BITS
+    first = (*first, *(sharded_on_hosts.kept_gathered(facts) if _waits_on_a_host(facts) else ()))
     return (*first, narrower if facts.device.main is not None else replace(narrower, note=narrower.note + _ON_A_HOST))
 
 
@@ -189,6 +189,8 @@ def hide_more(facts: Facts) -> tuple[Advice, ...]:
         return reduced_once(facts) or (_REPLICAS_SUMMED_SELDOM,)
     if gathers_wait(facts):
         return (*reduced_once(facts), _APART_OF_FSDP2 if facts.communication.collectives.fsdp1 else _APART)
+    if _waits_on_a_host(facts):
+        return (*reduced_once(facts), *sharded_on_hosts.hide_more(facts))
     prefetched = (_prefetched(facts),)
     if "reduce_scatter" not in (facts.communication.collectives.main_kind or ""):
         return prefetched
@@ -201,15 +203,21 @@ def hide_more(facts: Facts) -> tuple[Advice, ...]:
     )
 
 
+def _waits_on_a_host(facts: Facts) -> bool:
+    """Whether the host that computes sends as well, where each of FSDP's calls lasts until it is through."""
+    return facts.device.main is None and bool(facts.communication.calls_of("gloo"))
+
+
 def _prefetched(facts: Facts) -> Advice:
-    if facts.device.main is None and facts.communication.calls_of("gloo"):
-        return _GATHERED_EARLY_ON_A_HOST
     return _PREFETCHED_FURTHER if facts.communication.reductions_a_step else _PREFETCHED
 
 
 def larger_units(facts: Facts) -> tuple[Advice, ...]:
     """Gather more parameters at once."""
-    return (_LARGER_UNITS,) if facts.communication.collectives.fsdp else (_LARGER_LEAVES, _KEPT_WHOLE)
+    found = facts.communication.collectives
+    if not found.fsdp:
+        return (_LARGER_LEAVES, _KEPT_WHOLE)
+    return (_LARGER_UNITS_OF_FSDP1,) if found.fsdp1 else (_LARGER_UNITS,)
 
 
 def _larger_first(facts: Facts) -> tuple[Advice, ...]:
@@ -219,7 +227,7 @@ def _larger_first(facts: Facts) -> tuple[Advice, ...]:
     if not found.fsdp or calls < MANY_CALLS:
         return ()
     if found.sizes_known:
-        return (_LARGER_UNITS,) if found.median_bytes < SMALL_BYTES else ()
+        return larger_units(facts) if found.median_bytes < SMALL_BYTES else ()
     if units.to_a_block < _LAYERS_OF_A_BLOCK:
         return ()
     shown = ", ".join(f"`{path}`" for path in units.of_one[:_LAYERS_OF_A_BLOCK])

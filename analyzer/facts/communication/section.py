@@ -9,6 +9,7 @@ from analyzer.facts.communication.behind_updates import behind_updates_ratio
 from analyzer.facts.communication.buffers import buffer_broadcasts
 from analyzer.facts.communication.collectives import Collectives, call_spans, calls_of_library, collectives
 from analyzer.facts.communication.exchanged import Exchanged, exchanged
+from analyzer.facts.communication.gathered_again import gathered_again
 from analyzer.facts.communication.objects import ObjectCalls, object_calls
 from analyzer.facts.communication.own_calls import OwnCalls, own_calls
 from analyzer.facts.communication.passing import Passing, passing
@@ -76,6 +77,11 @@ class CommunicationFacts(Section):
     def gathers_behind_sums(self) -> IntervalSet:
         """What nothing hides of gathers that waited for a reduce-scatter on the same communicator, and of what they waited for."""
         return gathers_behind_sums(self._kernels.named.frame, self.collectives.exposed)
+
+    @fact
+    def gathered_again(self) -> IntervalSet:
+        """When parameters are gathered that FSDP had gathered for the forward pass already."""
+        return self.spans_of(gathered_again(self.trace, self._steps, self.collectives.calls))
 
     @fact
     def buffer_broadcasts(self) -> IntervalSet:

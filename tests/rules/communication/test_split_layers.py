@@ -151,7 +151,7 @@ def test_sharded_parameters_are_told_of_the_library_that_shards(fsdp: bool, kind
     text = fixes(EXPOSED, builder)
     assert ("fully_shard" in text, "DeepSpeed" in text) == (fsdp, not fsdp)
     # What is sent in 16 bits already is not halved by sending it in 16 bits.
-    halves = "MixedPrecisionPolicy" in text or "communication_data_type" in text
+    halves = "MixedPrecision" in text or "communication_data_type" in text
     assert halves is (kind == "float")
 
 
