@@ -130,8 +130,9 @@ def _bars(job: Job, rows: Sequence[JobRank]) -> Iterator[RankBar]:
     longest = max((row.step_ns or 0 for row in rows), default=0)
     late = {one.rank for one in job.late if one.of_rank}
     for row in rows if longest else ():
-        step, waits = row.step_ns or 0, min(row.waiting_ns or 0, row.step_ns or 0)
-        moves = min(row.transfer_ns or 0, step - waits)
+        # What it waits in a collective while it computes as well is work: nobody stands still.
+        step, waits = row.step_ns or 0, min(row.exposed_waiting_least_ns or 0, row.step_ns or 0)
+        moves = min((row.exposed_ns or 0) - waits, step - waits)
         bound = row.bound_by if row.bound_by in ("mixed", "unknown", None) else f"{row.bound_by}-bound"
         yield RankBar(
             rank=row.rank or 0,
@@ -139,7 +140,7 @@ def _bars(job: Job, rows: Sequence[JobRank]) -> Iterator[RankBar]:
             move_ratio=moves / longest,
             wait_ratio=waits / longest,
             step=duration(step),
-            waits=duration(waits) if job.matched.matched and row.waiting_ns is not None else UNKNOWN,
+            waits=duration(waits) if job.matched.matched and row.exposed_waiting_least_ns is not None else UNKNOWN,
             about=safe.clean(bound or ""),
             late=row.rank in late,
             file=safe.name(row.file or "", 60),

@@ -36,8 +36,8 @@ class JobRank(JobPart, frozen=True, kw_only=True):
     played. `in_collectives_ns` and `waiting_ns` count the time in several collectives at once once. `transfer_ns` is what is left
     of the first without the second: where members are not here it may be waiting for those. Of `exposed_ns`, the time in
     collectives that nothing hides, at least `exposed_waiting_least_ns` and at most `exposed_waiting_most_ns` are waiting: where in
-    a collective compute hides it is not known, nor what one is that could not be matched. `waiting_by_step_ns` stands beside
-    `Job.steps`. `host` is the number of the machine, equal for ranks that share one.
+    a collective compute hides it is not known, nor what one is that could not be matched. `waiting_by_step_ns` tells the least of
+    each of `Job.steps`. `host` is the number of the machine, equal for ranks that share one.
     """
 
     rank: int | None

@@ -110,10 +110,11 @@ def measure(ranks: Sequence[RankSummary]) -> Measured:
         turned_ns = max((one.saved_ns_per_step for one in alike), default=0) if by_turns(peers) else 0
         cores = beyond_lacking(rows.summaries, late, replay.as_recorded_ns, turned_ns)
         late, why_unsaid = cores.late, cores.why_unsaid
-        lacked_ns = cores.most_ratio * replay.as_recorded_ns
+        # As their peers ranks would lack cores all the same.
+        lacked_ns = cores.lacked_ratio * replay.as_recorded_ns
+        alike = tuple(one for one in alike if one.saved_ns_per_step > lacked_ns)
         if turned_ns <= lacked_ns:
-            # As their peers ranks would lack cores all the same.
-            turned_ns, alike = 0, tuple(one for one in alike if one.saved_ns_per_step > lacked_ns)
+            turned_ns = 0
         # Between two passes a stage of a server waits for the last one's answer: that is no work of its own.
         named = [one.rank for one in late.late]
         evened = () if pipe is not None and pipe.one_way else balanced(replay, rows, pipe, peers, named)

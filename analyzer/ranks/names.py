@@ -49,6 +49,9 @@ _HALF = Pattern(r"(?<![A-Za-z0-9])a2a_\w*(?:send|recv)")
 # Every member waits for every other one: all leave together.
 SYMMETRIC = frozenset(("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "barrier"))
 PAIRWISE = frozenset(("send", "recv"))
+# One member gives or gets: the others need not wait for one another, but of two that share one each waits for the other where a
+# message is sent when the receiver asks for it (gloo, whatever its size: measured with torch 2.15).
+ROOTED = frozenset(("broadcast", "reduce", "gather", "scatter"))
 
 
 def rank_in(name: str) -> int | None:

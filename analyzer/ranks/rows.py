@@ -28,11 +28,12 @@ def rank_rows(
 ) -> tuple[tuple[JobRank, ...], tuple[int, ...]]:
     """Every rank, the most costly first, then the one that waits least, then those that are not used; and the step numbers."""
     numbers = np.unique([step.number for one in table.summaries for step in one.steps] or [0])
-    waiting = _by_step(table, matched, found, numbers)
+    waiting = _waiting(table, matched, found)
     hosts: dict[str, int] = {}
-    bare = exposed_waiting(table, matched, found)
+    bare = exposed_waiting(table, matched, found, numbers)
     rows = [
-        _row(table, one, place, waiting[place], bare, hosts, cost_ns, pipe) for place, one in enumerate(table.summaries)
+        _row(table, one, place, int(waiting[place]), bare, hosts, cost_ns, pipe)
+        for place, one in enumerate(table.summaries)
     ]
     rows.sort(key=lambda row: (-(row.cost_ns or 0), row.waiting_ns or 0, -(row.step_ns or 0)))
     rows += [_plain(roll, one) for one in (*roll.untrusted, *roll.doubled)]
@@ -47,14 +48,14 @@ def _unread(roll: Roll, file: str) -> bool:
     return all(one.file != file for one in (*roll.used, *roll.untrusted, *roll.doubled))
 
 
-def _by_step(table: Table, matched: Matched, found: Arrivals, numbers: Int64Array) -> Int64Array:
-    """What each rank waits in each step, shape (ranks, steps)."""
-    waiting = np.zeros((len(table.summaries), len(numbers)), dtype=np.int64)
+def _waiting(table: Table, matched: Matched, found: Arrivals) -> Int64Array:
+    """What each rank waits in all steps together, whether or not it computes meanwhile, shape (ranks,)."""
+    waiting = np.zeros(len(table.summaries), dtype=np.int64)
     rows = matched.rows
     if len(rows):
-        step, member = np.searchsorted(numbers, table.rows.step[rows]), table.rows.member[rows]
+        member = table.rows.member[rows]
         # A rank waits first; what it waits in two collectives at once it waits once.
-        np.add.at(waiting, (member, step), _alone_ns(member, table.rows.start_ns[rows], found.waiting_ns))
+        np.add.at(waiting, member, _alone_ns(member, table.rows.start_ns[rows], found.waiting_ns))
     return waiting
 
 
@@ -74,7 +75,7 @@ def _row(
     table: Table,
     one: RankSummary,
     place: int,
-    waiting: Int64Array,
+    waiting_ns: int,
     bare: Exposed,
     hosts: dict[str, int],
     cost_ns: Mapping[int, float],
@@ -83,7 +84,7 @@ def _row(
     steps = max(len(one.steps), 1)
     mine = (table.rows.member == place) & table.rows.leads
     inside = int(_alone_ns(table.rows.member[mine], table.rows.start_ns[mine], table.rows.dur_ns[mine]).sum()) // steps
-    waits = int(waiting.sum()) // steps
+    waits = waiting_ns // steps
     cost = cost_ns.get(one.rank) if one.rank is not None else None
     return JobRank(
         rank=one.rank,
@@ -103,7 +104,7 @@ def _row(
         verdict=one.verdict,
         trust=one.trust,
         stage=None if pipe is None else int(pipe.stage[place]),
-        waiting_by_step_ns=tuple(waiting.tolist()),
+        waiting_by_step_ns=tuple(bare.by_step_ns[place].tolist()),
     )
 
 

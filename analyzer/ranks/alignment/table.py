@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.ranks.names import PAIRWISE, SYMMETRIC
+from analyzer.ranks.names import PAIRWISE, ROOTED, SYMMETRIC
 from analyzer.ranks.process_group import GroupPart
 from analyzer.ranks.summary import CollectiveColumns, RankSummary
 from analyzer.spans.arrays import BoolArray, FloatArray, Int64Array
@@ -131,18 +131,33 @@ def table(summaries: Sequence[RankSummary]) -> Table:
     parts = parts or [_columns(0, _NOBODY, zero, groups, kinds)]
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     joined["stop"] = np.cumsum(joined["stop"]) - 1
-    names = tuple(kinds)
+    names, rows = tuple(kinds), Rows(**joined)
+    among_two = _among_two(ordered, rows, tuple(groups), len(names))
     return Table(
         summaries=tuple(ordered),
-        rows=Rows(**joined),
+        rows=rows,
         groups=tuple(groups),
         kinds=names,
-        symmetric=np.array([name in SYMMETRIC for name in names], dtype=bool),
+        symmetric=np.array(
+            [name in SYMMETRIC or (name in ROOTED and two) for name, two in zip(names, among_two, strict=True)],
+            dtype=bool,
+        ),
         pairwise=np.array([name in PAIRWISE for name in names], dtype=bool),
         zero_ns=zero,
         step_ns=np.array([one.window_ns / max(len(one.steps), 1) for one in ordered]),
         tail_ns=np.array([_own_tail(one) for one in ordered], dtype=np.int64),
     )
+
+
+def _among_two(ranks: Sequence[RankSummary], rows: Rows, groups: tuple[GroupKey, ...], kinds: int) -> BoolArray:
+    """Which kinds only groups of two ranks call, which hosts without a device are in; shape (kinds,)."""
+    if any(one.device_kind != "cpu" for one in ranks):
+        return np.zeros(kinds, dtype=bool)
+    # Of a group of which nobody says who is in it, the ranks of the job may be.
+    world = max((one.world_size or 0 for one in ranks), default=0)
+    members = np.array([group.size or len(group.ranks) or world for group in groups] or [0], dtype=np.int64)
+    others = np.bincount(rows.kind[members[rows.group] != 2], minlength=kinds)
+    return np.asarray(others == 0, dtype=bool)
 
 
 _NOBODY = RankSummary(

@@ -50,13 +50,13 @@ class Cores(msgspec.Struct, frozen=True):
 
     Args:
         late: Those that are late all the same.
-        most_ratio: The share of its steps that one rank had no core for, at most; 0 where nobody is late by no more than that.
         why_unsaid: That as a sentence: why nobody can say who holds the job up; else empty.
+        lacked_ratio: The share of its steps that one rank had no core for, at most, whoever is late; 0 where nothing shows it.
     """
 
     late: Lateness
-    most_ratio: float
     why_unsaid: str
+    lacked_ratio: float
 
 
 def beyond_lacking(summaries: Sequence[RankSummary], late: Lateness, step_ns: float, alike_ns: float) -> Cores:
@@ -96,4 +96,5 @@ def beyond_lacking(summaries: Sequence[RankSummary], late: Lateness, step_ns: fl
         seldom="" if seldom else late.seldom,
         together=late.together if several else None,
     )
-    return Cores(left, most if dropped else 0.0, lacks.why_unsaid() if dropped else "")
+    lacked = most if dropped or asked or lacks.many() else 0.0
+    return Cores(left, lacks.why_unsaid() if dropped else "", lacked)

@@ -23,20 +23,23 @@ class Exposed(msgspec.Struct, frozen=True):
         whole_ns: All of it.
         least_ns: What of it is waiting at least.
         most_ns: What of it is waiting at most: what could not be matched may be, and what lacks members may be waiting for those.
+        by_step_ns: `least_ns` by the step that it is in, shape (ranks, steps).
     """
 
     whole_ns: Int64Array
     least_ns: Int64Array
     most_ns: Int64Array
+    by_step_ns: Int64Array
 
 
-def exposed_waiting(table: Table, matched: Matched, found: Arrivals) -> Exposed:
+def exposed_waiting(table: Table, matched: Matched, found: Arrivals, numbers: Int64Array) -> Exposed:
     """Splits what nothing hides.
 
     Args:
         table: The rows.
         matched: Which belong together.
         found: Waiting and transfer of each.
+        numbers: The steps' numbers, sorted, shape (steps,).
     """
     rows, many = table.rows, len(table.summaries)
     waiting = np.zeros(len(rows), dtype=np.int64)
@@ -50,11 +53,14 @@ def exposed_waiting(table: Table, matched: Matched, found: Arrivals) -> Exposed:
     waits = np.add.reduceat(waiting, lead) if len(lead) else waiting
     told = np.logical_and.reduceat(known, lead) if len(lead) else known
     bare = np.add.reduceat(rows.exposed_ns, lead) if len(lead) else rows.exposed_ns
-    least = np.maximum(bare - (rows.dur_ns[lead] - waits), 0)
     most = np.minimum(bare, waits)
+    least = np.minimum(np.maximum(bare - (rows.dur_ns[lead] - waits), 0), most)
+    by_step = np.zeros((many, len(numbers)), dtype=np.int64)
+    np.add.at(by_step, (member, np.searchsorted(numbers, rows.step[lead])), least)
     return Exposed(
         whole_ns=_sum(member, bare, many),
-        least_ns=_sum(member, np.minimum(least, most), many),
+        least_ns=_sum(member, least, many),
+        by_step_ns=by_step,
         most_ns=_sum(member, np.where(told, most, bare), many),
     )
 

@@ -49,6 +49,14 @@ def test_as_their_peers_ranks_would_lack_cores_all_the_same(lacked: float) -> No
     assert any(one.scope == "all ranks" for one in job.what_if) is not bool(lacked)
 
 
+@pytest.mark.parametrize("lacked", [0.0, 0.3])
+def test_a_little_that_ranks_differ_by_is_the_machines_where_they_lack_cores(lacked: float) -> None:
+    """Work shared evenly would lack cores as well, though no more than 5 % of a step is at stake and nobody is late."""
+    job = on_a_cpu(lacked, lacked, lacked, hiccup=1 * MS, steps=9)
+    assert job.late == ()
+    assert any(one.scope == "all ranks" for one in job.what_if) is not bool(lacked)
+
+
 @pytest.mark.parametrize("few", [True, False])
 def test_ranks_that_are_more_than_their_cores_do_not_blame_other_programs_alone(few: bool) -> None:
     said = starved({"slow_device": {1: 1.2}}, 0.25, 0.3, few_cores=few).verdict.text

@@ -7,6 +7,7 @@ import pytest
 from analyzer.engine import run_rules
 from analyzer.engine.trust import grade
 from analyzer.facts import Facts
+from analyzer.page.job import job_page
 from building.builders import TraceBuilder
 from jobs.among import among
 from rules.communication.exposed import RULE as EXPOSED
@@ -57,6 +58,12 @@ def test_of_what_compute_hides_in_part_bounds_are_told(
     (result,) = run_rules(facts, (EXPOSED,), grade(facts))
     (found,) = result.findings
     assert found.why.endswith(said)
+    # A bar says no more than what is seen: who waits beside its own compute works.
+    page = job_page(facts.job.job)
+    assert page is not None
+    bar = page.bars[0]
+    assert bar.wait_ratio == pytest.approx(least_ms / 10, abs=0.01)
+    assert bar.work_ratio == pytest.approx(1 - (row.exposed_ns or 0) / 1e7, abs=0.01)
     # More than half is known to be waiting in the first world alone.
     assert found.fix[0].code.startswith("Make the ranks take equally long") == (2 * least_ms > 3.0)
 
