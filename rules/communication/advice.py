@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from analyzer.facts import Facts
 from analyzer.finding import Advice
-from rules.communication import gradients, libraries, micro_batches, rings, serving, sharded
+from rules.communication import by_hand, gradients, libraries, micro_batches, rings, serving, sharded
 from rules.communication.buffers import of_buffers, other_exposed
 from rules.communication.kinds import MANY_CALLS, WORTH_ADVICE, in_turn, of_kind, of_own_calls, reduced_once
 from rules.purpose import by_purpose
@@ -109,6 +109,8 @@ def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
     if facts.communication.collectives.data_parallel:
         own = of_own_calls(facts) if facts.steps.ratio(facts.communication.own_calls.total_ns) >= WORTH_ADVICE else ()
         return (*of_buffers(facts), *(gradients.less(facts) if other_exposed(facts) else ()), *own)
+    if own := by_hand.move_less(facts):
+        return own
     return (
         *_joined(facts),
         Advice(
@@ -146,7 +148,8 @@ def _hide_more_in_training(facts: Facts) -> tuple[Advice, ...]:
         return of_buffers(facts)
     if facts.communication.collectives.data_parallel:
         return () if gradients.whole(facts) else (_BUCKETS,)
-    return _hide_unknown(facts)
+    # Weights that are averaged are needed by the next step, and DDP sums gradients beside compute.
+    return () if by_hand.move_less(facts) else _hide_unknown(facts)
 
 
 def _hide_unknown(facts: Facts) -> tuple[Advice, ...]:

@@ -78,6 +78,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.communication.advice import certain, hide_more, move_less
+from rules.communication.few_steps import in_few_steps
 from rules.communication.ranks_read import (
     every_rank_is_here,
     every_rank_is_read,
@@ -134,7 +135,8 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
     who = "the GPU" if facts.device.main else "training"
     yield Finding(
         why=f"For {exposed} of {facts.steps.each} ({share(ratio)}) {who} is only inside collectives: compute hides "
-        f"{share(found.hidden_ratio)} of their time. {_in_groups(facts)}{waiting_or_transferring(facts)}",
+        f"{share(found.hidden_ratio)} of their time. {in_few_steps(facts, left)}{_in_groups(facts)}"
+        f"{waiting_or_transferring(facts)}",
         saving=Saving(
             claims=moves - claimed,
             basis=_ALL if moves.total_ns == found.exposed.total_ns else _BUT_WAITING,

@@ -14,6 +14,13 @@ DONE_ALONE = Advice(
     "Do seldom, on all ranks at once or beside training what this rank alone does: validation, metrics, samples, checkpoints.",
     "Its kernels are neither slower nor larger: it runs more of them. Where it has nothing of its own to do, it gets more batches.",
 )
+RUN_ALONE = Advice(
+    "text",
+    "Do seldom, on all ranks at once (each its part of the samples, and one sum of the results) or beside training what this rank "
+    "alone runs: validation, metrics, samples.",
+    "It has more to compute in one of every so many steps alone: as a rule by a loop of its own. Where it is by longer samples, "
+    "give every rank equal ones.",
+)
 SAVED_BESIDE = Advice(
     "python",
     "if step % 1000 == 0:\n    torch.distributed.checkpoint.async_save(state, checkpoint_id=path)   # every rank writes its part",

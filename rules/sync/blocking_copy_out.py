@@ -34,7 +34,8 @@ history = history.cpu()
 ```
 
 ## Fix
-Where an op of a library copies, the finding names it. Activations that the backward pass asks back (`save_on_cpu`): from pinned
+Where an op of a library copies, the finding names it; where ranks send what is copied, as objects or by gloo, that is what to
+change. Activations that the backward pass asks back (`save_on_cpu`): from pinned
 memory, or computed again. Else:
 
 1. Keep metrics and outputs on the device; copy once every N steps, or at the end.
@@ -72,6 +73,7 @@ from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration, share, size
+from rules.sync import copied_to_send
 from rules.sync.judging import (
     BEHIND_RATIO,
     MIN_RATIO,
@@ -119,12 +121,16 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     inside = f" inside `{calls.asker}`" if calls.asker else ""
     back = ", as much as is sent to it, in tensors of the same sizes" if returns else ""
     aside = copied.total_ns > idle.total_ns
-    fix = _fix_inside(calls.asker) if calls.asker else keep_on_device(facts) if back else _fix(facts, aside=aside)
+    sent = copied_to_send.remedies(facts, calls)
+    fix = sent or (
+        _fix_inside(calls.asker) if calls.asker else keep_on_device(facts) if back else _fix(facts, aside=aside)
+    )
     yield finding(
         facts,
         calls,
         "copy_out",
-        f"copying {size(facts.steps.per_step(calls.bytes))} a step from the device to the host{inside}{back}; the copies "
+        f"copying {size(facts.steps.per_step(calls.bytes))} a step from the device to the host"
+        f"{copied_to_send.where(facts, calls) or inside}{back}; the copies "
         f"themselves take {device}",
         fix,
         "Record again: fewer `Memcpy DtoH` a step; the share of SY002 should fall below 2 %.",

@@ -77,6 +77,7 @@ from analyzer.units import count, share
 from rules.optimizer.advice import FUSED_CLASSES, fused
 from rules.optimizer.per_parameter_norms import together
 from rules.optimizer.reading import ON_DEVICE, counters, mostly_in_updates, where
+from rules.sync import copied_to_send
 from rules.sync.asking_ops import CHECKS, reading_op, stated
 from rules.sync.judging import (
     BEHIND_RATIO,
@@ -136,7 +137,11 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         if op
         else ""
     )
-    fix = (_stated(extension),) if extension else (stated(op),) if op else _fixes(facts, calls, checks=checks >= _MOST)
+    sent = copied_to_send.remedies(facts, calls)
+    inside = copied_to_send.where(facts, calls) or inside
+    fix = sent or (
+        (_stated(extension),) if extension else (stated(op),) if op else _fixes(facts, calls, checks=checks >= _MOST)
+    )
     yield finding(
         facts,
         calls,

@@ -68,7 +68,7 @@ class Plan(Layout):
         node: Factor on transfers of the groups with members both on a machine of `per_node` ranks and off it.
         lengths: A rank's tokens differ in each step by so much at most, 0..1, as sequences do in length.
         routing: What a rank's experts are sent differs in each layer by so much at most, 0..1.
-        since: Devices, loaders and Python are slow from this step on.
+        since: Devices, loaders and Python are slow, and tokens more, from this step on.
         every: And in every so many steps only.
         hiccup: Python time that one rank spends in each step, another one each time, as collections of garbage come.
         buffered: Senders leave when a buffer has the message, whether or not somebody receives it.
@@ -279,7 +279,7 @@ class RankProgram:
         yield ("sync", self.step)
 
     def gemm(self, name: str, dur: float, more: float = 1.0) -> _Program:
-        tokens = self.plan.tokens.get(self.rank, 1.0) * more * self.length
+        tokens = (self.plan.tokens.get(self.rank, 1.0) if self.plan.wrong(self.step) else 1.0) * more * self.length
         device = self.plan.device.get(self.rank, 1.0) if self.plan.wrong(self.step) else 1.0
         slow = device * self.plan.stage.get(self.stage, 1.0)
         many = 2 if self.stage in self.plan.stage else 1

@@ -16,6 +16,8 @@ from analyzer.facts.communication.passing import Passing, passing
 from analyzer.facts.communication.queued import gathers_behind_sums
 from analyzer.facts.communication.replicas import replicated_passes
 from analyzer.facts.communication.searches import nan_checks_ns, unused_parameter_search
+from analyzer.facts.communication.sent_behind import sent_behind_ns
+from analyzer.facts.communication.sent_by_hand import SentByHand, sent_by_hand
 from analyzer.facts.communication.served import Part, served_part
 from analyzer.facts.communication.slowed import Slowed, slowed
 from analyzer.facts.communication.synchronised_norms import SynchronisedNorms, synchronised_norms
@@ -97,6 +99,11 @@ class CommunicationFacts(Section):
         """When collectives of a library, `gloo` or `nccl`, are called on the host."""
         return calls_of_library(self.trace, library)
 
+    def sent_by_gloo_ns(self, calls: pd.DataFrame) -> int:
+        """How long the host is in those of some calls behind which gloo sends before the next kernel is launched."""
+        launches = self._kernels.named.frame["launch_start_ns"].to_numpy()
+        return sent_behind_ns(calls, self.calls_of("gloo").start_ns, launches)
+
     @fact
     def reductions_a_step(self) -> int:
         """How often FSDP2 reduces the gradients of a module in a step; 0 where it does not show."""
@@ -106,6 +113,14 @@ class CommunicationFacts(Section):
     def behind_updates_ratio(self) -> float:
         """Share of the collectives that come behind an update and before the next backward pass."""
         return behind_updates_ratio(self.trace, self._host.ops, self.collectives.calls)
+
+    @fact
+    def sent_by_hand(self) -> SentByHand:
+        """Weights and gradients that the program sends itself; nothing where a module or a library sends."""
+        found = self.collectives
+        if found.data_parallel or found.sharded or found.library is not None:
+            return SentByHand()
+        return sent_by_hand(self.trace, self._host.ops, found.calls, self.spans_of)
 
     @fact
     def passing(self) -> Passing:

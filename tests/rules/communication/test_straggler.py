@@ -358,6 +358,15 @@ def test_what_one_rank_does_every_so_many_steps_is_to_be_done_beside_training(ev
     assert ("async_save" in found.fix[1].code) == (every == 6)
 
 
+@pytest.mark.parametrize("every", [6, 1])
+def test_more_work_that_comes_every_so_many_steps_is_a_loop_of_its_own(every: int) -> None:
+    """A validation on one rank: the same kernels on larger shapes, in one step of several; in each step it is its samples."""
+    ranks = facts_of(Plan(program="ddp", dp=2, steps=18, tokens={0: 4.0}, every=every, since=1))
+    (found,) = run(*ranks).findings
+    assert ("this rank alone runs: validation" in found.fix[1].code.replace("\n", " ")) is (every == 6)
+    assert ("group samples by length" in found.fix[1].code) is (every == 1)
+
+
 def test_not_applicable_without_collectives() -> None:
     builder = TraceBuilder()
     builder.step(0, 0, 1_000)
