@@ -92,10 +92,7 @@ def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
     if _exchanges(facts):
         return _exchange_less(facts)
     if facts.communication.passing.stages:
-        part, pipe = facts.communication.served_part, None if facts.job is None else facts.job.job.pipeline
-        more = micro_batches.of_pipeline(pipe, _FEWER_GAPS)
-        # One that updates what it takes no gradients of is no stage.
-        return _summed(part) if part == "server" else (*_summed(part), more, *rings.perhaps(facts))
+        return _among_stages(facts)
     if facts.communication.collectives.activations:
         fewer = _FEWER_PARTS if facts.device.main is not None else _FEWER_PARTS_ON_HOSTS
         return (*((_KEPT_SPLIT,) if _gathers_between(facts) else ()), fewer)
@@ -119,6 +116,16 @@ def _move_less_in_training(facts: Facts) -> tuple[Advice, ...]:
             "The trace shows no DistributedDataParallel or FSDP module, so the change belongs where the collectives are called.",
         ),
     )
+
+
+def _among_stages(facts: Facts) -> tuple[Advice, ...]:
+    """What helps messages between two ranks: what they likelier are comes first."""
+    part, pipe = facts.communication.served_part, None if facts.job is None else facts.job.job.pipeline
+    # One that updates what it takes no gradients of is no stage.
+    if part == "server":
+        return _summed(part)
+    more, ring = (micro_batches.of_pipeline(pipe, _FEWER_GAPS),), rings.perhaps(facts)
+    return (*_summed(part), *((*ring, *more) if facts.communication.passing.swaps else (*more, *ring)))
 
 
 def hide_more(facts: Facts) -> tuple[Advice, ...]:

@@ -52,7 +52,14 @@ def shares_sequences(facts: Facts) -> bool:
 
 def move_less(facts: Facts) -> tuple[Advice, ...]:
     """Fewer ranks that share a sequence."""
-    return (_SHORTER,) if facts.communication.passing.ring else (_FEWER_SHARE,)
+    return (_on_links(facts, _SHORTER if facts.communication.passing.ring else _FEWER_SHARE),)
+
+
+def _on_links(facts: Facts, advice: Advice) -> Advice:
+    """The same without links that devices have, where none is there."""
+    if facts.device.main is not None:
+        return advice
+    return replace(advice, code=advice.code.replace("on the fast links of one machine (NVLink)", "on one machine"))
 
 
 def hide_more(facts: Facts) -> tuple[Advice, ...]:
@@ -63,4 +70,4 @@ def hide_more(facts: Facts) -> tuple[Advice, ...]:
 def perhaps(facts: Facts) -> tuple[Advice, ...]:
     """What helps a ring, where nobody can tell whether messages are of one or of a pipeline."""
     known = facts.job is not None and facts.job.job.pipeline is not None and len(facts.job.job.pipeline.stages) > _PAIR
-    return (_PERHAPS,) if facts.communication.passing.either and not known else ()
+    return (_on_links(facts, _PERHAPS),) if facts.communication.passing.either and not known else ()

@@ -1,20 +1,25 @@
 """What messages between two ranks are: of stages of a pipeline, of a ring that parts of sequences go around, or of either.
 
 The words of their groups say it. Where these say nothing, their directions may: in training a stage sends to those that it
-receives from, as gradients come back, and around a ring everything goes one way. Of two ranks both look alike.
+receives from, as gradients come back, and around a ring everything goes one way. Of two ranks both look alike, but for when they
+are sent: one stage of two sends what it has behind layers or gets what comes before them, not both, unless stages are interleaved.
 """
 
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 
 from analyzer.facts.communication.collectives import Collectives
+from analyzer.facts.communication.passes import layers_ns, nodes_ns
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.steps.find import Steps
 from analyzer.ranks.configured import configured_groups
 from analyzer.ranks.group_kinds import kind_of_group, shares_sequences
+from analyzer.ranks.names import kind_of
 from analyzer.spans.columns import present
-from analyzer.spans.labels import distinct_texts
+from analyzer.spans.labels import distinct_texts, matching
+from analyzer.spans.moments import last_before
 from traces.messages import Message, parse_message
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
@@ -28,10 +33,13 @@ class Passing(msgspec.Struct, frozen=True):
     Args:
         stages: Whether they may be of a pipeline.
         ring: Whether they may be of a ring.
+        swaps: Whether the rank both sends behind layers of the forward pass and gets what further layers of it follow: where either
+            may be, a ring is the likelier.
     """
 
     stages: bool = False
     ring: bool = False
+    swaps: bool = False
 
     @property
     def either(self) -> bool:
@@ -56,7 +64,7 @@ def passing(trace: Trace, steps: Steps, host: HostFacts, found: Collectives) -> 
     told = _by_words(trace, found)
     if told is None and host.ops.named(is_backward_node).any():
         told = _by_directions(trace, steps)
-    return told or _EITHER
+    return told or msgspec.structs.replace(_EITHER, swaps=_swaps(trace, host))
 
 
 def _by_words(trace: Trace, found: Collectives) -> Passing | None:
@@ -79,6 +87,20 @@ def _by_directions(trace: Trace, steps: Steps) -> Passing | None:
     if not targets or not sources:
         return None
     return _STAGES if targets & sources else _RING
+
+
+def _swaps(trace: Trace, host: HostFacts) -> bool:
+    """Whether most messages are sent behind a layer, and most that come are in front of one, with no backward pass between."""
+    calls = trace.collectives
+    layers, nodes, at = layers_ns(host.ops), nodes_ns(host.ops), calls["start_ns"].to_numpy()
+    sends = matching(calls["name"], lambda name: kind_of(name) == "send")
+    gets = matching(calls["name"], lambda name: kind_of(name) == "recv")
+    if not len(layers) or not len(nodes) or not sends.any() or not gets.any():
+        return False
+    behind = last_before(layers, at[sends]) > last_before(nodes, at[sends])
+    never = np.iinfo(np.int64).max
+    following, backward = (np.append(found, never)[np.searchsorted(found, at[gets])] for found in (layers, nodes))
+    return bool(2 * behind.mean() > 1 and 2 * (following < backward).mean() > 1)
 
 
 def _stated(trace: Trace, steps: Steps) -> list[Message]:
