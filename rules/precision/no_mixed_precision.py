@@ -44,11 +44,11 @@ loss.backward()
 At most, of plain single precision, what the peak rates of the card's generation say (7 of 8 parts of the kernels' time on Volta,
 15 of 16 on Ampere and Hopper, and on AMD's matrix cores). For TF32 it is half of these kernels' time, and half of that of the
 pointwise kernels: 16 bits halve the bytes of both. From plain single precision a speed-up of one and a half to three times is
-usual; likely is therefore half of the matrix kernels' time. From TF32 it is next to nothing (4 to 6 % on an A100 with T5) to twofold;
-likely is therefore a quarter of these kernels' time, and of the pointwise kernels' where most of the matrix work is TF32. Both are
-counted as far as the device is what the step waits for. In a launch-bound run faster kernels mostly wait longer for their launch;
-only what the host waits for gets shorter. PR002 speeds up the same kernels: each rule states its own bound, and the headline counts
-the larger.
+usual; likely is therefore half of the matrix kernels' time. From TF32 it is next to nothing (4 to 6 % on an A100 with T5) to
+twofold; likely is therefore a quarter of these kernels' time, and of the pointwise kernels' where most of the matrix work is TF32.
+Both are counted as far as the device is what the step waits for. In a launch-bound run faster kernels mostly wait longer for their
+launch; only what the host waits for gets shorter. PR002 speeds up the same kernels: each rule states its own bound, and the
+headline counts the larger.
 
 ## When it is wrong
 Code that needs 32 bits (some scientific and financial models). Small or memory-bound matrices gain less. From names alone the

@@ -90,9 +90,11 @@ from rules.python import (
     in_framework,
     known_places,
     objects_sent,
+    prepared,
     sampled,
     seldom,
     short_stretches,
+    unplaced,
     whose_time,
 )
 from rules.python.advice import (
@@ -100,9 +102,8 @@ from rules.python.advice import (
     PROCESSES,
     in_engine,
     look,
-    simulator,
 )
-from rules.python.between_ops import WORTH_A_PLACE, acts_on_values, between, clips, in_update
+from rules.python.between_ops import WORTH_A_PLACE, between, clips, in_update
 from rules.python.outside_ops import evidence_of
 from rules.python.stretches import (
     caveats_of_the_core,
@@ -112,7 +113,6 @@ from rules.python.stretches import (
     slower_than_quiet,
     uncounted_ns,
 )
-from rules.transfer.advice import COMPUTED_ON_DEVICE
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -225,11 +225,11 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
     return Finding(
         why=(
             f"{who} {seldom.words(facts, time)} in host code outside any PyTorch op{where}.{before}{adapters.sentence(facts, time)}"
-            f"{after_reads.sentence(facts, time)}{objects_sent.sentence(facts, time)}"
+            f"{prepared.sentence(facts, time)}{after_reads.sentence(facts, time)}{objects_sent.sentence(facts, time)}"
         ),
         saving=Saving(
             claims=time,
-            behind=facts.sync.behind(facts.host.silent),
+            behind=facts.sync.behind(facts.host.silent) | prepared.goes_with(facts, time),
             basis="idle time in which no op, launch or loader runs on the threads that issue work"
             + ("" if few is None else seldom.BASIS),
         ),
@@ -272,24 +272,10 @@ def _fix(
     # What writes prepares no data: a loader's workers have no part in it.
     less = seldom.less_often(facts, time)
     own = moved is not None and not (top and top.starts)
-    moving = less if sampled.writing(facts, time, line) else (*less, *in_framework.elsewhere_or_less(facts, own=own))
+    moving = less if sampled.writing(facts, time, line) else (*less, *prepared.moving(facts, time, own=own))
     if moved is not None:
         return (*called.remedy(facts, time), moved, *(() if in_update(facts, time) else (*late, *moving)))
-    if (read := after_reads.in_between(facts, time)) is not None:
-        return (read, look(facts), *late)
-    if not acts_on_values(facts, time) or in_framework.unnamed(facts):
-        return (look(facts), *late, *moving)
-    through = facts.transfer.through_host.host & time
-    if 2 * through.total_ns > time.total_ns:
-        return (COMPUTED_ON_DEVICE, look(facts), *late)
-    # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader; more often no batch is.
-    often = facts.steps.noun != "recording" and facts.sync.silences(time)[0].stretches > facts.steps.count
-    others = simulator(facts)
-    return (
-        (look(facts), others, *late)
-        if often
-        else (look(facts), *late, *(one for one in moving if one != others), others)
-    )
+    return unplaced.remedies(facts, time, late, moving)
 
 
 RULE = Rule(META, check, __doc__)

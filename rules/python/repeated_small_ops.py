@@ -81,6 +81,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from analyzer.facts import Facts
 from analyzer.facts.loops.find import Loop, may_be_the_steps
 from analyzer.finding import Confidence, Finding, Outcome, Saving, cannot_tell, clear
@@ -89,6 +91,7 @@ from analyzer.units import share
 from rules.batched import beside_busy
 from rules.experts import AT_ONCE
 from rules.place import location, named
+from rules.python import prepared
 from rules.python.copied import copies_tensors
 from rules.python.elements import elements_finding
 from rules.python.heads import heads_finding
@@ -206,9 +209,9 @@ def _finding(facts: Facts, loop: Loop, beside: str = "") -> Finding:
         else "goes through a list of tensors"
     )
     return Finding(
-        why=f"A loop{named(line)} {kind}: {what(facts, loop)}.{beside}",
+        why=f"A loop{named(line)} {kind}: {what(facts, loop)}.{beside}{prepared.sentence(facts, loop.calling)}",
         saving=_saving(facts, loop),
-        fix=AT_ONCE if experts else at_once(loop),
+        fix=AT_ONCE if experts else (*prepared.remedies(facts, loop.calling), *at_once(loop)),
         verify=_ONE_MADE
         if makes_tensors(loop)
         else "Record again: one `aten::_foreach_*` or batched op instead of the sequence; results must be the same.",
@@ -245,7 +248,11 @@ def _of_history(facts: Facts, loop: Loop) -> bool:
 
 
 def _saving(facts: Facts, loop: Loop) -> Saving:
-    return experts_saving(facts, loop) if loop.calls_experts else saving_of(facts, loop)
+    if loop.calls_experts:
+        return experts_saving(facts, loop)
+    saving = saving_of(facts, loop)
+    # Workers that prepare the batch take the code around the loop with them, and its last turn.
+    return replace(saving, behind=saving.behind | prepared.goes_with(facts, loop.calling))
 
 
 RULE = Rule(META, check, __doc__)

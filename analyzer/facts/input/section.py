@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
+from analyzer.facts.input.before_sent import BeforeSent, before_sent
 from analyzer.facts.input.code import InputCode, input_code
 from analyzer.facts.input.float_images import FloatImages, float_images
 from analyzer.facts.input.loading import Loading, loading
@@ -104,6 +105,11 @@ class InputFacts(Section):
     def prepared(self) -> Prepared:
         """What the training loop does with a batch before the model gets it."""
         return prepared(self.trace, self._steps, self._host.ops, self._host.main_thread)
+
+    @fact
+    def before_sent(self) -> BeforeSent:
+        """What the host does before it sends the next large tensor to the device."""
+        return before_sent(self.trace, self._transfer.copies.to_device, self._host.main_thread)
 
     @fact
     def float_images(self) -> FloatImages:
