@@ -6,7 +6,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice
 from rules.device_words import of_device
 from rules.purpose import by_purpose
-from rules.transfer.computed import computed, computed_there
+from rules.transfer.computed import computed, computed_beside, computed_there
 from rules.transfer.kept_weights import keep_on_device
 from traces.patterns import Pattern
 
@@ -73,7 +73,11 @@ def what_is_pageable(facts: Facts) -> str:
     """The same of what is sent from unpinned memory alone, which may be other things than what is sent as a whole."""
     if facts.transfer.sent_in_passes:
         return _IN_PASSES
-    return what_is_sent(facts) or computed(facts.transfer.computed_unpinned)
+    return (
+        _known_kind(facts)
+        or computed(facts.transfer.computed_unpinned)
+        or computed_beside(facts.transfer.computed_in_part)
+    )
 
 
 def comes_back(facts: Facts) -> bool:
@@ -85,7 +89,11 @@ def comes_back(facts: Facts) -> bool:
 
 
 def what_is_sent(facts: Facts) -> str:
-    """A sentence on what the copies are, where they are no batches; empty where they may be."""
+    """A sentence on what the copies are, where they, or a good part of them, are no batches; empty where all may be."""
+    return _known_kind(facts) or computed_beside(facts.transfer.computed_in_part)
+
+
+def _known_kind(facts: Facts) -> str:
     if facts.transfer.adapters:
         return _ADAPTERS
     if facts.transfer.activations_saved:
@@ -200,12 +208,18 @@ def _pins_in_training_thread(facts: Facts) -> bool:
 
 
 def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
-    """Copy the next batch while this one is computed.
+    """Copy the next batch while this one is computed; and, of what is computed beside batches, where.
 
     Args:
         facts: The measurements.
         own_stream: Whether the copies already run on another stream than the kernels.
     """
+    beside = facts.transfer.computed_in_part
+    said = _prefetched(facts, own_stream)
+    return said if beside is None or in_large_blocks(facts) else (*said, *computed_there(beside.name)[:1])
+
+
+def _prefetched(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
     if facts.transfer.of_weights or facts.transfer.activations_saved:
         return keep_on_device(facts)
     if comes_back(facts):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from analyzer.facts.transfer.computed_on_host import Computed
 from analyzer.finding import Advice
+from analyzer.units import share
 
 _PUT_TOGETHER = ("aten::stack", "aten::cat", "aten::concat")
 _PREPARED = Advice(
@@ -26,6 +28,14 @@ def computed(name: str | None) -> str:
         "converted on the host just before" if name == _CONVERTS else f"computed on the host just before, by `{name}`"
     )
     return f" Most of it is {made}; no loader's batch."
+
+
+def computed_beside(found: Computed | None) -> str:
+    """A sentence on a part that is computed beside what may be batches; empty without one."""
+    if found is None:
+        return ""
+    how = "converted on the host" if found.name == _CONVERTS else f"computed on the host, mostly by `{found.name}`,"
+    return f" {share(found.ratio)} of it is {how} just before: that is no loader's batch."
 
 
 def computed_there(name: str) -> tuple[Advice, ...]:

@@ -36,8 +36,9 @@ scalars = dict(zip(batch, values.unbind()))
 3. `torch.as_tensor(array)` once for a whole numpy batch.
 
 ## Expected gain
-At most the device-idle time inside the copies, in the waits after them, and behind those as long as the host waited beside a busy
-device. Likely is what the copies and waits own by themselves, and what is launched late behind them.
+At most the device-idle time inside the copies and while their tensors are made and handed over, in the waits after them, and
+behind those as long as the host was at all that beside a busy device. Likely is what the copies and waits own by themselves, and
+what is launched late behind them.
 
 ## When it is wrong
 Copies inside captured graphs have no call and cost the host nothing. Copies from device to device do not count here.
@@ -85,6 +86,10 @@ META = RuleMeta(
 )
 
 
+# What the device idles for while a tensor is made that need not be.
+_GOES = ("framework", "launch", "sync", "python", "transfer_call")
+
+
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires on many small copies a step whose calls cost host time."""
     copies = facts.transfer.copies.all.of("HtoD", "DtoH")
@@ -108,6 +113,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if many:
         claims |= facts.time.waterfall.owned("framework", "launch", "sync") & facts.transfer.moves(inward)
         claims |= facts.time.waterfall.owned("copy") & inward.time
+    made = facts.transfer.made_around(inward)
     then = (
         f" After them the GPU idles for {share(late)} while the host goes on, late by the wait."
         if blocked.number
@@ -121,9 +127,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(
             claims | blocked.removable,
             usual_claims=claims | issued_late(facts, blocked),
-            behind=facts.sync.behind(calls),
-            basis="device-idle time inside the small copies to the device, the ops around them and the waits after them, and "
-            "behind those as long as the host waited beside a busy device; likely is what of that the host launches",
+            behind=facts.sync.behind(calls | made) | (facts.time.waterfall.owned(*_GOES) & made),
+            basis="device-idle time inside the small copies to the device, while their tensors are made, in the waits after them, "
+            "and behind those as long as the host was at it beside a busy device; likely is what of that the host launches",
         ),
         fix=_FIX if many else (_FIX[1], _AT_ONCE),
         verify="Record again: fewer copies a step; the share of XF003 should fall below 2 %.",

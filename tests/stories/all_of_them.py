@@ -40,6 +40,7 @@ from stories import (
     of_others_traces,
     of_parts_seen,
     of_pipelines,
+    of_prepared,
     of_public_recordings,
     of_quantised,
     of_recordings,
@@ -111,6 +112,7 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "reported: reads": of_reported_reads.STORIES,
     "reported: passes": of_reported_passes.STORIES,
     "guides: habits": of_tuning_guides.STORIES,
+    "prepared on the host": of_prepared.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 

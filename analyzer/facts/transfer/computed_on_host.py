@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
 from analyzer.facts.host.dispatch_owner import OWN_WORK_ALONE_NS
@@ -18,8 +19,8 @@ from traces.trace import Trace
 _PASSES_ON = Pattern(r"aten::(?:to|_to_copy|cat|concat|stack|dequantize)$")
 # What computes nothing: a batch of a loader may be pinned, or copied, by the program itself.
 _ONLY_COPIES = Pattern(r"aten::(?:copy_|clone|contiguous|_?pin_memory)$")
-# Of the bytes sent, for the copies as a whole to be of that kind.
-_MOST = 0.5
+# Of the bytes sent, for the copies as a whole to be of that kind, and for a part of them that is worth a word.
+_MOST, _PART = 0.5, 0.25
 
 
 def makes(name: str | None) -> bool:
@@ -27,8 +28,30 @@ def makes(name: str | None) -> bool:
     return name is not None and _PASSES_ON.match(name) is None
 
 
-def computed_on_host(trace: Trace, host: HostFacts, sent: Copies) -> str | None:
-    """The op that computes most of what is sent, each time just before it is; None where that is less than half of the bytes.
+class Computed(msgspec.Struct, frozen=True):
+    """What the host computes and sends at once.
+
+    Args:
+        name: The op that computes most of it.
+        ratio: Share of all bytes sent, 0..1.
+    """
+
+    name: str
+    ratio: float
+
+    @property
+    def is_most(self) -> bool:
+        """Whether the copies as a whole are of that kind."""
+        return self.ratio > _MOST
+
+    @property
+    def is_a_part(self) -> bool:
+        """Whether they are partly of that kind: much beside what may be batches."""
+        return _PART <= self.ratio <= _MOST
+
+
+def computed_on_host(trace: Trace, host: HostFacts, sent: Copies) -> Computed | None:
+    """What ops on the host compute of what is sent, each time just before it is; None where they compute nothing of it.
 
     Args:
         trace: The trace.
@@ -55,8 +78,8 @@ def computed_on_host(trace: Trace, host: HostFacts, sent: Copies) -> str | None:
     copies_only = np.append(tree.named(lambda name: _ONLY_COPIES.match(name) is not None), False)[root]
     found = (root != NONE) & ~copies_only & (end - start >= OWN_WORK_ALONE_NS) & quiet & ~loading.contains(start)
     size = copies["size_bytes"].to_numpy(dtype=np.int64, na_value=0)
-    if size[found].sum() <= _MOST * total:
+    if not size[found].sum():
         return None
     names = distinct_texts(ops["name"])
     each = np.bincount(codes_of(ops["name"])[root[found]], weights=size[found], minlength=len(names))
-    return str(names[int(np.argmax(each))])
+    return Computed(str(names[int(np.argmax(each))]), float(size[found].sum() / total))

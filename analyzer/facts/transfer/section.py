@@ -14,7 +14,7 @@ from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.sync.section import SyncFacts
 from analyzer.facts.transfer.answers import may_answer
-from analyzer.facts.transfer.computed_on_host import computed_on_host, makes
+from analyzer.facts.transfer.computed_on_host import Computed, computed_on_host, makes
 from analyzer.facts.transfer.copies import (
     SMALL_BYTES,
     BlockedAfter,
@@ -27,6 +27,7 @@ from analyzer.facts.transfer.copies import (
     whole_models,
 )
 from analyzer.facts.transfer.layout_work import LayoutWork, layout_work
+from analyzer.facts.transfer.made_around import made_around
 from analyzer.facts.transfer.made_on_host import MadeOnHost, made_on_host
 from analyzer.facts.transfer.moves import moves
 from analyzer.facts.transfer.round_trip import asked_for_backwards, there_and_back, updated_on_host
@@ -140,6 +141,10 @@ class TransferFacts(Section):
         """Host time of the ops that these copies are for; see `moves.moves`."""
         return moves(self.trace, self._host, copies)
 
+    def made_around(self, copies: Copies) -> IntervalSet:
+        """Host time in which what these copies send is made and handed over; see `made_around.made_around`."""
+        return made_around(self.trace, self._host, copies)
+
     def may_answer(self, read: IntervalSet) -> bool:
         """Whether something may answer the values that some host time follows; see `answers.may_answer`."""
         return may_answer(self.copies.all, self._sync.waits, read)
@@ -176,14 +181,30 @@ class TransferFacts(Section):
         """Tensors filled on the host and moved at once."""
         return made_on_host(self.trace, self._host, self.copies)
 
-    @fact
+    @property
     def computed_on_host(self) -> str | None:
         """The op that computes most of what is sent to the device, on the host and just before; None where none does."""
+        computed = self._computed
+        return computed.name if computed is not None and computed.is_most else None
+
+    @property
+    def computed_in_part(self) -> Computed | None:
+        """What the host computes of what is sent, where that is a part of it beside what may be batches; else None."""
+        computed = self._computed
+        return computed if computed is not None and computed.is_a_part else None
+
+    @property
+    def computed_unpinned(self) -> str | None:
+        """The same of what is sent from unpinned memory, which may be other things than what is sent as a whole."""
+        computed = self._computed_unpinned
+        return computed.name if computed is not None and computed.is_most else None
+
+    @fact
+    def _computed(self) -> Computed | None:
         return computed_on_host(self.trace, self._host, self.copies.to_device)
 
     @fact
-    def computed_unpinned(self) -> str | None:
-        """The same of what is sent from unpinned memory, which may be other things than what is sent as a whole."""
+    def _computed_unpinned(self) -> Computed | None:
         sent = self.copies.to_device
         return computed_on_host(self.trace, self._host, sent.of_memory("pageable") if sent.states_memory else sent)
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.facts import Facts
 from analyzer.finding import State
 from building.builders import TraceBuilder
+from building.clocked import Clocked
 from rules.transfer.many_small_copies import RULE
 from running.one_rule import judged, run
+from stories.models import ADD, layers, layers_back, sent_and_waited, update
 
 
 def world(*, copies: int = 20, call: float = 100, size: int = 8, direction: str = "HtoD") -> TraceBuilder:
@@ -116,8 +119,40 @@ def dispatched(*, each: float) -> TraceBuilder:
 
 @pytest.mark.parametrize("each", [20, 60])
 def test_the_ops_around_many_small_copies_go_with_them(each: float) -> None:
+    found = judged(RULE, dispatched(each=each))
     # But for the microsecond in which a launched copy starts.
-    assert judged(RULE, dispatched(each=each)).ns_per_step == pytest.approx(25 * (each - 1) * 1_000, rel=0.001)
+    assert found.finding.saving.claims.total_ns / 5 == pytest.approx(25 * (each - 1) * 1_000, rel=0.001)
+    # At most the Python between them goes too, 2 us each, and beside the first and the last as much as an op takes.
+    assert found.ns_per_step == pytest.approx(25 * each * 1_000 + 26 * 2_000 + 2 * (each - 2) * 1_000, rel=0.1)
+    assert found.ns_per_step >= 25 * each * 1_000 + 24 * 2_000
+
+
+def sent_in_turns(*, slow: bool) -> Clocked:
+    """`torch.tensor(n, device="cuda")` in each of 24 short layers, or nothing: 9 us of Python, five ops and a wait each."""
+    world = Clocked()
+    for _ in world.steps(6):
+        for _ in range(24):
+            layers(world, 1, 0.06)
+            if slow:
+                world.idle(9)
+                world.host_op("aten::empty", 3)
+                sent_and_waited(world, 8)
+                world.host_op("aten::lift_fresh", 2)
+                world.host_op("aten::detach_", 3)
+            world.kernel_of("aten::mul", ADD, 4)
+        layers_back(world, 24, 0.12)
+        update(world, dur=600)
+        world.read_value()
+    return world
+
+
+def test_at_most_holds_what_making_the_tensors_takes() -> None:
+    slow, fast = (Facts(sent_in_turns(slow=slow).trace()) for slow in (True, False))
+    saved = slow.steps.per_step(slow.steps.total_ns) - fast.steps.per_step(fast.steps.total_ns)
+    found = judged(RULE, sent_in_turns(slow=True))
+    assert saved <= found.ns_per_step <= 1.2 * saved
+    assert found.usual_ns_per_step < saved
+    assert run(RULE, sent_in_turns(slow=False)).state is not State.FIRED
 
 
 def test_a_number_after_which_the_device_has_work_at_once_costs_nothing() -> None:
