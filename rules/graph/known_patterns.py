@@ -1,15 +1,16 @@
 """GR007 unfused-pattern: a piece of the model is written out op by op, and one fused operator does it.
 
 ## What it finds
-RMSNorm, SwiGLU, rotary embeddings and the cross entropy of a large vocabulary as chains of single ops, where their kernels take a
-noticeable part of the step.
+RMSNorm and other normalisations, GELU, SwiGLU, rotary embeddings and the cross entropy of a large vocabulary as chains of single
+ops, where their kernels take a noticeable part of the step.
 
 ## Why it costs time
 Each op of such a chain reads and writes all of its data, often in 32 bits, and the backward pass does so again. A fused operator
 makes the journey once, and keeps less for the backward pass.
 
 ## How it is measured
-Ops that no other op calls, by their order: `pow, mean, add, rsqrt, mul`; `silu, mul`; `mul, neg, cat, mul, add`;
+Ops that no other op calls, by their order: `pow, mean, add, rsqrt, mul`; `mean, sub, pow, mean, sub, add, sqrt,
+div`; `mul, pow, mul, add, mul, tanh, add, mul`; `mul, div, erf, add, mul`; `silu, mul`; `mul, neg, cat, mul, add`;
 `cross_entropy_loss`; conversions and views in between do not count. Their kernels, and those of the nodes that they left for the
 backward pass, as a share of the step. Silent where a compiler is at work.
 
@@ -29,8 +30,8 @@ x = torch.nn.functional.rms_norm(x, (x.shape[-1],), weight, eps)
 
 ## Fix
 1. `torch.compile(model)`: fuses all of them.
-2. By name: `torch.nn.RMSNorm`, one kernel from torch 2.9 on where input and weight are of one type; kernels of
-   Liger-Kernel, Apex or Transformer Engine for the others.
+2. By name: `torch.nn.functional.gelu` and `layer_norm`, one kernel each; `torch.nn.RMSNorm`, one kernel from torch 2.9 on where
+   input and weight are of one type; kernels of Liger-Kernel, Apex or Transformer Engine for the others.
 3. The loss of a large vocabulary: a fused linear cross entropy never writes the logits of all tokens down.
 
 ## Expected gain
@@ -67,6 +68,10 @@ _RMS_NORM = "x = torch.nn.functional.rms_norm(x, (x.shape[-1],), weight, eps)"
 # As of other fused chains (GR001).
 _GAIN_RATIO = 0.5
 _BY_NAME = {
+    "GELU": 'x = torch.nn.functional.gelu(x, approximate="tanh")   # written by `erf`: without `approximate`',
+    "normalisation": "x = torch.nn.functional.layer_norm(x, (x.shape[-1],), weight, bias, eps)   # over the last axis\n"
+    "# over the channels of images: x.permute(0, 2, 3, 1), and back behind it\n"
+    "# over the images of a batch: batch_norm; over each image's own places: instance_norm or group_norm",
     "RMSNorm": "from liger_kernel.transformers import LigerRMSNorm",
     "SwiGLU": "from liger_kernel.transformers import LigerSwiGLUMLP",
     "rotary embedding": "from liger_kernel.transformers import liger_rotary_pos_emb\nq, k = liger_rotary_pos_emb(q, k, cos, sin)",

@@ -74,6 +74,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.changes import channels_last, compiled
 from rules.evidence import reaching
+from rules.transfer.channels_already import AS_A_VIEW, channels_already
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -178,7 +179,7 @@ def _fix(facts: Facts, work: LayoutWork) -> tuple[Advice, ...]:
     """What suits the op that takes most of the time comes first; nothing that this program has no use for, or does already."""
     convolves = facts.kernels.convolves_images
     concatenates = any(name == "aten::cat" for name, *_ in work.by_op)
-    layout = channels_last(facts)
+    layout = AS_A_VIEW if channels_already(facts) else channels_last(facts)
     strided = Advice(
         "diff",
         "-x = x.transpose(1, 2).contiguous()\n+x = x.transpose(1, 2)",

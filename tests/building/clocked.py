@@ -90,13 +90,13 @@ class Clocked(TraceBuilder):
         self.now += 10
 
     @contextmanager
-    def node(self, name: str) -> Iterator[None]:
-        """A node of the backward pass."""
+    def node(self, name: str, **args: Any) -> Iterator[None]:
+        """A node of the backward pass; `args` of its ops, as the number of the forward op that left it."""
         begin = self.now
         self.now += 4
         yield
-        self.op(f"autograd::engine::evaluate_function: {name}", begin, self.now - begin, self.thread)
-        self.op(name, begin + 1, self.now - begin - 2, self.thread)
+        self.op(f"autograd::engine::evaluate_function: {name}", begin, self.now - begin, self.thread, **args)
+        self.op(name, begin + 1, self.now - begin - 2, self.thread, **args)
 
     @contextmanager
     def stack(self, *frames: str) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Well-known pieces of models written out op by op, which one fused operator does: RMSNorm, SwiGLU, rotary embedding, the loss."""
+"""Known pieces of models written out op by op, which one fused operator does: norms, GELU, SwiGLU, rotary embedding, the loss."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from traces.reader.names.vocabulary import is_backward_node
 _LETTERS = {
     "aten::pow": "p", "aten::square": "p", "aten::mean": "m", "aten::add": "a", "aten::rsqrt": "r", "aten::mul": "x",
     "aten::silu": "s", "aten::neg": "n", "aten::cat": "c", "aten::linear": "L", "aten::cross_entropy_loss": "e",
+    "aten::tanh": "t", "aten::erf": "f", "aten::div": "d", "aten::sub": "u", "aten::sqrt": "q", "aten::var": "v",
 }  # fmt: skip
 # They move no data, or only convert it: where they stand changes from one way of writing to another.
 _SKIPPED = frozenset(
@@ -31,6 +32,10 @@ _SKIPPED = frozenset(
 _OTHER = "."
 PATTERNS = {
     "RMSNorm": Pattern("pmarx{1,2}"),
+    # By mean and variance, of whatever axes: `(x - mean) / sqrt(variance + eps)`, then scaled and shifted.
+    "normalisation": Pattern("m(?:upm|v)u?(?:aqd|arx)(?:xa)?"),
+    # `0.5 * x * (1 + tanh(c * (x + 0.044715 * x ** 3)))` in any order of its factors; and by `erf`.
+    "GELU": Pattern("[px]{2,5}axtax{1,2}|x?[dx]fax{1,2}"),
     "SwiGLU": Pattern("sL?x"),
     "rotary embedding": Pattern("xncxa"),
     "cross entropy": Pattern("e"),

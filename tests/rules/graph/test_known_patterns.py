@@ -16,6 +16,11 @@ RMS = ("pow", "mean", "add", "rsqrt", "mul", "mul")
 LLAMA = ("to", "pow", "mean", "add", "rsqrt", "mul", "to", "mul")
 SWIGLU = ("linear", "silu", "linear", "mul", "linear")
 ROTARY = ("mul", "slice", "slice", "neg", "cat", "mul", "add")
+# As transformers' NewGELUActivation, Megatron's and BERT's; as ConvNeXt's and Segment Anything's LayerNorm2d.
+NEW_GELU = ("mul", "pow", "mul", "add", "mul", "tanh", "add", "mul")
+MEGATRON_GELU = ("mul", "mul", "mul", "mul", "add", "mul", "tanh", "add", "mul")
+BERT_GELU = ("mul", "div", "erf", "add", "mul")
+NORM_2D = ("mean", "sub", "pow", "mean", "sub", "add", "sqrt", "div", "unsqueeze", "mul", "add")
 NODE = "autograd::engine::evaluate_function: "
 
 
@@ -62,6 +67,10 @@ def test_where_torchs_own_norm_is_the_same_chain_a_librarys_is_named(torch, libr
     ("names", "name", "kernels"),
     [
         (LLAMA, "RMSNorm", 12),
+        (NEW_GELU, "GELU", 16),
+        (MEGATRON_GELU, "GELU", 18),
+        (BERT_GELU, "GELU", 10),
+        (NORM_2D, "normalisation", 20),
         (SWIGLU, "SwiGLU", 4),
         (ROTARY, "rotary embedding", 10),
         (("cross_entropy_loss",), "cross entropy", 2),
@@ -70,6 +79,13 @@ def test_where_torchs_own_norm_is_the_same_chain_a_librarys_is_named(torch, libr
 def test_ways_of_writing(names, name, kernels):
     (found,) = Facts(world(names=names).trace()).kernels.patterns
     assert (found.name, found.calls, int(found.kernels.sum())) == (name, 3, 3 * kernels)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"), [(NEW_GELU, 'functional.gelu(x, approximate="tanh")'), (NORM_2D, "functional.layer_norm")]
+)
+def test_torchs_own_op_is_named(names, said):
+    assert said in judged(RULE, world(names=names)).finding.fix[1].code
 
 
 @pytest.mark.parametrize(("dur", "state"), [(41, State.CLEAR), (42, State.FIRED)])
@@ -82,6 +98,10 @@ def test_boundary(dur, state):
     [
         ({"names": ("pow", "mean", "relu", "add", "rsqrt", "mul")}, State.NOT_APPLICABLE),
         ({"names": ("silu", "linear", "linear", "mul")}, State.NOT_APPLICABLE),
+        # Gates of a cell, a standardised batch without what would make it a norm, and torch's own.
+        ({"names": ("mul", "add", "tanh", "mul")}, State.NOT_APPLICABLE),
+        ({"names": ("mean", "sub", "std", "div")}, State.NOT_APPLICABLE),
+        ({"names": ("gelu", "layer_norm", "mul", "add")}, State.NOT_APPLICABLE),
         ({"compiled": True}, State.CLEAR),
     ],
 )

@@ -123,6 +123,26 @@ def test_advises_nothing_the_program_has_no_use_for_or_does_already() -> None:
     assert "channels_last" in " ".join(advice.code for advice in judged(RULE, world()).finding.fix)
 
 
+CHANNELS_LAST = (
+    "sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128x32_stage4_warpsize2x2x1_g1"
+)
+
+
+@pytest.mark.parametrize(("converts", "told"), [(False, True), (True, False)])
+def test_convolutions_that_have_channels_last_are_not_told_to(converts: bool, told: bool) -> None:
+    builder = world()
+    for event in builder.events:
+        if event["name"] == "conv":
+            event["name"] = CHANNELS_LAST
+    if converts:
+        for number in range(4):
+            at = number * 10_000
+            builder.launch(at + 60, kernel_start=at + 1_900, kernel_dur=900, op=None, name="nchwToNhwcKernel", stream=9)
+    fix = " ".join(advice.code for advice in judged(RULE, builder).finding.fix)
+    assert ("a view, contiguous already" in fix) is told
+    assert ("memory_format=torch.channels_last" in fix) is not told
+
+
 @pytest.mark.parametrize(("name", "told"), [("flash_fwd_splitkv_kernel", True), ("gemm", False)])
 def test_a_cache_that_is_concatenated_for_each_token_is_made_once(name: str, told: bool) -> None:
     builder = world(op="aten::cat", moving=3_000)
