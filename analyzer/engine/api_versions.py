@@ -55,6 +55,7 @@ APIS = (
     _api(r"_foreach_lerp_", (2, 0)),
     _api(r"_foreach_copy_", (2, 1)),  # pytorch#107226 of August 2023, behind 2.0 (issue 90539 asks for it)
     _api(r"\.to_local\(", (2, 0)),
+    _api(r"functional\.gelu\(.*approximate=", (1, 12)),
     # One name for the module of whichever device there is: documentation of 2.6.
     _api(r"torch\.accelerator\.|torch\.(?:Event|Stream)\(", (2, 6)),
     # The compiler and graphs.

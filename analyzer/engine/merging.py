@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from analyzer.finding import Advice, Confidence, Figure, Finding, Saving
+from analyzer.spans.shortened import Shorter, together_ns
 
 # From this part of the smaller one's time on, two findings are about the same loss.
 _SAME_TIME_RATIO = 0.5
@@ -35,10 +36,10 @@ def same_change(one: Finding, other: Finding) -> bool:
 
 def combined(leader: Finding, other: Finding) -> Finding:
     """The leader with what the other adds: fixes, evidence and caveats it lacks, and time that only the other claims."""
-    first, second = leader.saving, other.saving
+    first, second = (_by_one_change(one.saving, leader.fix[0].code) for one in (leader, other))
     saving = Saving(
         claims=first.claims | second.claims,
-        kernel_ns=first.kernel_ns + second.kernel_ns,
+        kernel_ns=_shorter_ns(first.shorter, second.shorter),
         basis=first.basis,
         between_ns=max(first.between_ns, second.between_ns),
         between_ratio=max(first.between_ratio, second.between_ratio),
@@ -47,7 +48,7 @@ def combined(leader: Finding, other: Finding) -> Finding:
         else first.likely_claims | second.likely_claims,
         usual_kernel_ns=None
         if first.usual_kernel_ns is None and second.usual_kernel_ns is None
-        else first.usual_shorter_ns + second.usual_shorter_ns,
+        else _shorter_ns(first.usually_shorter, second.usually_shorter),
         shortened=first.shortened + second.shortened,
         behind=first.behind | second.behind,
         kind=Figure.ESTIMATE if Figure.ESTIMATE in (first.kind, second.kind) else Figure.BOUND,
@@ -63,6 +64,17 @@ def combined(leader: Finding, other: Finding) -> Finding:
         caveats=_united(leader.caveats, other.caveats, str),
         confidence=min(leader.confidence, other.confidence, key=_CONFIDENCE.index) if more else leader.confidence,
     )
+
+
+def _by_one_change(saving: Saving, change: str) -> Saving:
+    """The saving with its kernels made shorter by this change: of what both do to a kernel the larger comes true."""
+    parts = (msgspec.structs.replace(one, way=one.way or change) for one in saving.shortened)
+    return msgspec.structs.replace(saving, shortened=tuple(parts))
+
+
+def _shorter_ns(first: Shorter, second: Shorter) -> int:
+    """By how much kernels get shorter: those that both shorten count once, as far as it is known which they are."""
+    return round(together_ns((*first.parts, *second.parts)) + first.unnamed_ns + second.unnamed_ns)
 
 
 def _changes(finding: Finding) -> list[str]:

@@ -139,6 +139,11 @@ def _fix() -> tuple[Advice, ...]:
             'model = AutoModel.from_pretrained(name, attn_implementation="sdpa")',
             "Hugging Face models; they fall back to the written-out form where attention weights are asked for.",
         ),
+        Advice(
+            "diff",
+            "-attended, _ = attention(x, x, x)\n+attended, _ = attention(x, x, x, need_weights=False)",
+            "Of `torch.nn.MultiheadAttention`, which gives its weights by default, and then writes attention out.",
+        ),
     )
 
 

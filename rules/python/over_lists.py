@@ -40,6 +40,20 @@ _ONE_PRODUCT = Advice(
 )
 
 
+_PENALTY = Advice(
+    "diff",
+    "-penalty = sum(weight.pow(2).sum() for weight in model.parameters())\n-loss = loss + 0.5 * decay * penalty\n"
+    "+optimizer = torch.optim.SGD(model.parameters(), lr=lr, weight_decay=decay)",
+    "Where it is a penalty on the weights, as squares and sums suggest: `weight_decay` adds its gradient in the update (of Adam as "
+    "well; of AdamW it is apart from the gradient).",
+)
+_PENALTY_AT_ONCE = Advice(
+    "python",
+    "penalty = torch.stack(torch._foreach_norm(list(model.parameters()))).square().sum()",
+    "Where the sum itself is needed: one call for the squares of all.",
+)
+
+
 def pages(loop: Loop) -> tuple[str, ...]:
     """Pages on what the fix calls; none where it is `torch._foreach_*`, which has none."""
     called = (
@@ -63,6 +77,13 @@ def _averages(loop: Loop) -> bool:
     return "aten::lerp_" in names or {"aten::mul_", "aten::add_"} <= names or added
 
 
+def penalises(loop: Loop) -> bool:
+    """Whether each tensor is squared, summed and added up, in what gradients come back to, or behind which none are seen."""
+    names = set(loop.unit)
+    squares = bool(names & {"aten::pow", "aten::square", "aten::norm", "aten::linalg_vector_norm"})
+    return squares and {"aten::sum", "aten::add"} <= names and loop.phase in ("before", "loss", "forward", "step")
+
+
 def at_once(loop: Loop) -> tuple[Advice, ...]:
     """What does the same for all tensors together, the likeliest first."""
     if makes_tensors(loop):
@@ -74,6 +95,8 @@ def at_once(loop: Loop) -> tuple[Advice, ...]:
         return (_ONE_PRODUCT,)
     if names & _READS:
         return (_READ_ONCE,)
+    if penalises(loop):
+        return (_PENALTY, _PENALTY_AT_ONCE)
     lists = Advice(
         "python",
         "torch._foreach_mul_(tensors, factor)\ntorch._foreach_add_(tensors, others, alpha=alpha)",

@@ -97,7 +97,7 @@ from rules.python.elements import elements_finding
 from rules.python.heads import heads_finding
 from rules.python.judging import LIST_RATIO, evidence, experts_saving, line_of, saving_of, what
 from rules.python.made import makes_tensors
-from rules.python.over_lists import at_once, pages
+from rules.python.over_lists import at_once, pages, penalises
 from rules.python.passes import passes_finding
 from rules.python.samples import samples_finding
 from traces.patterns import Pattern
@@ -250,7 +250,7 @@ def _of_history(facts: Facts, loop: Loop) -> bool:
 def _saving(facts: Facts, loop: Loop) -> Saving:
     if loop.calls_experts:
         return experts_saving(facts, loop)
-    saving = saving_of(facts, loop)
+    saving = saving_of(facts, loop, whole=penalises(loop))
     # Workers that prepare the batch take the code around the loop with them, and its last turn.
     return replace(saving, behind=saving.behind | prepared.goes_with(facts, loop.calling))
 

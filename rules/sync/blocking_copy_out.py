@@ -99,6 +99,17 @@ META = RuleMeta(
 )
 
 
+_MOST = 0.5
+_LENGTHS = Advice(
+    "diff",
+    " for x, lengths in loader:\n-    x, lengths = x.to(device), lengths.to(device)\n"
+    "-    packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True)\n+    x = x.to(device)\n"
+    "+    packed = pack_padded_sequence(x, lengths, batch_first=True)   # as the loader gave them",
+    "What is copied are lengths that `pack_padded_sequence` takes on the host: leave them there. Where the model counts them "
+    "itself, count them in `collate_fn`.",
+)
+
+
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires when copies to the host own at least `min_ratio` of the used steps, or leave `behind_ratio` idle behind."""
     calls = facts.sync.waits.of("copy_out")
@@ -123,7 +134,13 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     aside = copied.total_ns > idle.total_ns
     sent = copied_to_send.remedies(facts, calls)
     fix = sent or (
-        _fix_inside(calls.asker) if calls.asker else keep_on_device(facts) if back else _fix(facts, aside=aside)
+        _fix_inside(calls.asker)
+        if calls.asker
+        else keep_on_device(facts)
+        if back
+        else (_LENGTHS,)
+        if facts.sync.followed_by(calls, "aten::_pack_padded_sequence") > _MOST
+        else _fix(facts, aside=aside)
     )
     yield finding(
         facts,

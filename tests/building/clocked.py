@@ -249,6 +249,11 @@ class Clocked(TraceBuilder):
         self.now = begin + 26
         return end
 
+    @property
+    def numbered(self) -> int:
+        """The number of the last forward op that was recorded for a backward pass."""
+        return self._sequence
+
     def _numbered(self) -> dict[str, Any]:
         self._sequence += self.recorded
         return {"Sequence number": self._sequence, "Fwd thread id": 0} if self.recorded else {}

@@ -59,6 +59,7 @@ from stories import (
     of_unseen_reads,
     of_updates,
     of_whole_jobs,
+    of_written_out,
 )
 from stories.story import Story
 
@@ -113,6 +114,7 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "reported: passes": of_reported_passes.STORIES,
     "guides: habits": of_tuning_guides.STORIES,
     "prepared on the host": of_prepared.STORIES,
+    "written out by hand": of_written_out.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 

@@ -14,6 +14,7 @@ from analyzer.facts.sync.anomaly import AnomalyChecks, EagerChecks, anomaly, eag
 from analyzer.facts.sync.asked_in_turn import asked_in_turn
 from analyzer.facts.sync.awaited_copies import awaited_copies
 from analyzer.facts.sync.behind import behind, waiting_beside
+from analyzer.facts.sync.followed import followed_by
 from analyzer.facts.sync.op_gaps import Silence, after_reads, entering, silences
 from analyzer.facts.sync.read_places import checks, neighbour
 from analyzer.facts.sync.removable import removable
@@ -53,6 +54,10 @@ class SyncFacts(Section):
     def neighbour_of(self, calls: WaitingCalls) -> tuple[str, float] | None:
         """The op that most of these calls stand next to, with the word for the side, and their share; None where none does."""
         return neighbour(self._host, calls) if len(calls) else None
+
+    def followed_by(self, calls: WaitingCalls, name: str) -> float:
+        """The share of some calls behind which an op comes soon; see `followed.followed_by`."""
+        return followed_by(self._host, calls, name) if len(calls) else 0.0
 
     def checks(self, calls: WaitingCalls) -> float:
         """The share of some reads that answer a check; see `read_places.checks`."""

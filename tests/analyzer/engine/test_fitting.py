@@ -221,7 +221,8 @@ bmm bool cat cdist channels_last contiguous_format cuda.Event cuda.Stream cuda.c
 cuda.stream cuda.synchronize
 distributed.all_reduce distributed.all_to_all_single distributed.init_process_group empty eye float32 from_numpy full int32
 isclose jit.script logsumexp multinomial nn.Conv2d nn.functional.one_hot nn.functional.pad nn.parallel.DistributedDataParallel
-no_grad nn.utils.rnn.pack_sequence nn.utils.rnn.pad_sequence ones_like optim optim.SparseAdam profiler.schedule randint randperm
+no_grad nn.utils.rnn.pack_sequence nn.utils.rnn.pad_sequence ones_like optim optim.SGD optim.SparseAdam profiler.schedule randint
+randperm
 relu repeat_interleave save set_num_threads stack tanh tensor uint8 utils.checkpoint utils.data.IterableDataset where zeros
 zeros_like
 """

@@ -7,6 +7,8 @@ from analyzer.engine.merging import combined, same_change
 from analyzer.engine.trust import TrustGrade
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Location, Saving
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.shortened import Shortened
 from building.builders import TraceBuilder
 from running.made_rules import claim, finding, rule
 
@@ -56,6 +58,18 @@ def test_the_card_has_the_time_of_both_once() -> None:
     both = combined(with_fix(PIN, kernel_us=10), with_fix(PIN, at=(200, 500), kernel_us=5))
     assert both.saving.claims.total_ns == 500_000
     assert both.saving.kernel_ns == 15_000
+
+
+def test_kernels_that_both_shorten_count_once() -> None:
+    spans = IntervalSet([0, 500_000], [100_000, 600_000])
+    whole = Saving(kernel_ns=200_000, usual_kernel_ns=80_000, shortened=(Shortened(spans, 1.0),))
+    first = Saving(kernel_ns=50_000, shortened=(Shortened(IntervalSet([0], [100_000]), 0.5),))
+    both = combined(finding(whole, fix=(COMPILE,)), finding(first, fix=(COMPILE,))).saving
+    assert both.kernel_ns == 200_000
+    # One change: of the first span usually goes the larger of 40 and 50 %, of the other 40 %.
+    assert both.usual_kernel_ns == 50_000 + 40_000
+    apart = Saving(kernel_ns=50_000, shortened=(Shortened(IntervalSet([200_000], [300_000]), 0.5),))
+    assert combined(finding(whole, fix=(COMPILE,)), finding(apart, fix=(COMPILE,))).saving.kernel_ns == 250_000
 
 
 def test_the_card_has_the_fixes_evidence_and_caveats_of_both_once() -> None:
