@@ -48,6 +48,7 @@ def finding_document(
             ratio_expected=item.usual_ratio if item.usual_ns_per_step != most else None,
             ns_per_step_min=least,
             unprofiled_ratio=unprofiled,
+            of_recorded=_of_recorded(facts, item, unprofiled),
             basis=_basis(facts, item, unprofiled),
             overlaps_with=item.overlaps_with,
         ),
@@ -85,7 +86,7 @@ def _basis(facts: Facts, item: Judged, unprofiled: float | None) -> str:
         return basis
     if unprofiled is not None and share(unprofiled) != share(item.ratio):
         basis += f"; {_WITHOUT[item.finding.saving.kind]} {share(unprofiled)}"
-    elif unprofiled is None and facts.recording.collected.profiler_ns:
+    elif _of_recorded(facts, item, unprofiled):
         basis += "; the profiler slows the step down so much that no saving without it is stated"
     if facts.device.main is None:
         # Measured on planted bottlenecks: traces/README.md shows what their remedies saved beyond the bound.
@@ -93,6 +94,11 @@ def _basis(facts: Facts, item: Judged, unprofiled: float | None) -> str:
             "; the rest of the step is taken as recorded, though it may get faster, with caches and cores to itself"
         )
     return basis
+
+
+def _of_recorded(facts: Facts, item: Judged, unprofiled: float | None) -> bool:
+    """Whether a step without the profiler was timed, and holds less than the saving."""
+    return unprofiled is None and item.ns_per_step > 0 and bool(facts.recording.collected.profiler_ns)
 
 
 def _where(facts: Facts, item: Judged, representative: DrawnStep | None) -> tuple[doc.Intervals, ...]:

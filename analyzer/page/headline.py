@@ -33,13 +33,22 @@ def exceeds_unprofiled(analysis: Analysis) -> bool:
     A saving then holds time that is not the program's own: the profiler's, or that in which its thread had no core. The mean
     without the profiler is taken as the mean less what the medians differ by.
     """
-    summary = analysis.summary
-    unprofiled = summary.unprofiled_step_ns
-    if unprofiled is None or analysis.trace.steps.source == "whole-trace":
-        return False
-    added = max(0, summary.step_ns.median - unprofiled)
+    return is_profilers(analysis, analysis.summary.reachable_step_ns)
+
+
+def is_profilers(analysis: Analysis, left_ns: int) -> bool:
+    """Whether a recorded step of which this is left holds less than what the profiler, or a lack of cores, added to it."""
+    added = added_ns(analysis)
     # No more than rounding lies between them where the whole of a step is lost.
-    return added > 0 and duration(summary.reachable_step_ns) != duration(added) and summary.reachable_step_ns < added
+    return left_ns < added and duration(left_ns) != duration(added)
+
+
+def added_ns(analysis: Analysis) -> int:
+    """By how much a median step is longer than without the profiler; 0 where none was timed without it, or none is marked."""
+    summary = analysis.summary
+    if summary.unprofiled_step_ns is None or analysis.trace.steps.source == "whole-trace":
+        return 0
+    return max(0, summary.step_ns.median - summary.unprofiled_step_ns)
 
 
 def title(analysis: Analysis) -> str:

@@ -14,6 +14,13 @@ from analyzer.units import count, duration, share
 _WORDS: dict[FigureName, str] = {"bound": "at most", "estimate": "up to about"}
 _NAMES: dict[FigureName, str] = {"bound": "Upper bound", "estimate": "Estimate"}
 _EACH: dict[FindingUnit, str] = {"step": "a step", "request": "a request", "recording": "in all"}
+AS_RECORDED = " as recorded"
+# Where a step without the profiler cannot hold the saving.
+_RECORDED: dict[FindingUnit, str] = {
+    "step": "of a recorded step",
+    "request": "of a recorded request",
+    "recording": "in this recording",
+}
 
 
 def word(kind: FigureName) -> str:
@@ -32,8 +39,13 @@ def name(kind: FigureName) -> str:
 
 
 def each(finding: FindingDocument) -> str:
-    """`a step`, `a request`; `in all` where the trace has neither."""
-    return _EACH[finding.steps.noun]
+    """`a step`, `a request`; `in all` where the trace has neither; `of a recorded step` where no other can hold the saving."""
+    return (_RECORDED if finding.saving.of_recorded else _EACH)[finding.steps.noun]
+
+
+def share_of(saving: SavingDocument) -> str:
+    """`36 %`; `96 % as recorded` where a step without the profiler cannot hold so much."""
+    return share(saving.stated_ratio) + (AS_RECORDED if saving.of_recorded else "")
 
 
 def figure(saving: SavingDocument) -> str:

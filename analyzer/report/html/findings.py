@@ -132,7 +132,7 @@ def _finding(card: Card) -> Finding:
         title=card.title,
         percent=percent(one.saving.stated_ratio),
         saving=f"{savings.word(one.saving.kind)} {duration(one.saving.stated_ns)}" if card.amount else "",
-        share=card.share,
+        share=savings.share_of(one.saving) if card.amount else "",
         facts=f"{card.sure}, {card.seen}",
         lowered=card.lowered,
         briefly=card.briefly,

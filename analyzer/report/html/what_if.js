@@ -120,10 +120,11 @@
     said.dataset.likely = usual;
     said.dataset.causes = summary.waterfall.map(function (part) { return Math.round(Math.max(stated.causes[part.cause], 0)); }).join(' ');
     box.querySelector('.drawn').hidden = !any;
+    var added = Number(box.dataset.added), beyond = step < added && duration(step) !== duration(added);
     if (!any) { said.textContent = 'Tick what you would fix.'; return; }
     said.textContent = duration(mean) + ' ' + box.dataset.each + ' would be ' + duration(step) + ': saves ' + box.dataset[estimate ? 'estimate' : 'bound'] + ' ' +
-      duration(mean - step) + ' (' + share(1 - stated.window / summary.window_ns) + ')' + (step ? ', ' + (mean / step).toFixed(1) + ' times as fast' : '') +
-      ', the rest staying as it is.' + (duration(usual) !== duration(step) ? ' ' + duration(usual) + ' is likely.' : '');
+      duration(mean - step) + ' (' + share(1 - stated.window / summary.window_ns) + ')' + (step && !beyond ? ', ' + (mean / step).toFixed(1) + ' times as fast' : '') +
+      ', the rest staying as it is.' + (beyond ? ' ' + box.dataset.profilers : '') + (duration(usual) !== duration(step) ? ' ' + duration(usual) + ' is likely.' : '');
     drawBar(stated);
     said.dataset.drawn = drawLanes(chosen);
   };

@@ -9,7 +9,7 @@ from analyzer.page import assumed as words
 from analyzer.page.findings.card import card_of
 from analyzer.page.findings.savings import word
 from analyzer.page.findings.what_if import choices
-from analyzer.page.headline import each
+from analyzer.page.headline import added_ns, each
 from analyzer.page.words import safe
 from analyzer.page.words.vocabulary import CAUSES
 from analyzer.report.drawing.shapes import cause_class
@@ -44,6 +44,8 @@ class WhatIf:
     each: str
     bound: str
     estimate: str
+    added_ns: int
+    profilers: str
     said: str
 
 
@@ -67,5 +69,7 @@ def section(analysis: Analysis, *, with_data: bool) -> WhatIf | None:
         each(analysis),
         word("bound"),
         word("estimate"),
+        added_ns(analysis),
+        words.PROFILERS,
         safe.keep_units(safe.clean(said)),
     )

@@ -30,7 +30,7 @@ from analyzer.report.markdown.job import job
 from analyzer.report.markdown.modules import tree
 from analyzer.report.markdown.operators import operators
 from analyzer.report.text.findings import IN_FULL
-from analyzer.units import count, duration, share
+from analyzer.units import count, duration
 
 __all__ = ["render"]
 
@@ -119,7 +119,7 @@ def _table(cards: list[FindingDocument], analysis: Analysis, detail: Detail) -> 
             f"{savings.word(one.saving.kind)} {figure(duration(one.saving.stated_ns))}"
             if one.saving.stated_ns > 0
             else "-",
-            figure(share(one.saving.stated_ratio)) if one.saving.stated_ns > 0 else "-",
+            figure(savings.share_of(one.saving)) if one.saving.stated_ns > 0 else "-",
             one.confidence,
             cell(place_of(card_of(one, analysis)) or "-"),
         ]

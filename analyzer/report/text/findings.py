@@ -25,7 +25,7 @@ _EACH: dict[FindingUnit, str] = {"step": "/step", "request": "/request", "record
 def saving(finding: FindingDocument) -> str:
     """`at most 148 ms/step, 36 %; 90 ms (22 %) likely`; with `, lowered: trust is caution` where that makes its severity lower."""
     stated = finding.saving
-    amount = f"{savings.word(stated.kind)} {duration(stated.stated_ns)}{_EACH[finding.steps.noun]}, {share(stated.stated_ratio)}"
+    amount = f"{savings.word(stated.kind)} {duration(stated.stated_ns)}{_EACH[finding.steps.noun]}, {savings.share_of(stated)}"
     short = lowered(finding, briefly=True)
     amount += f", {short}" if short else ""
     return amount + (savings.beside(stated) if stated.kind == "bound" else "")
