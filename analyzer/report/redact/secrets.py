@@ -23,6 +23,7 @@ from analyzer.report.redact.secret_words import (
     VALUE,
 )
 from analyzer.report.redact.sought import Replacements, Sought
+from traces.patterns import Pattern
 
 # What may stand between a name and its value.
 _SIGN = r"(?:[-=]{1,3}>|→|={1,3}|:=|!=|:)"
@@ -114,14 +115,19 @@ _ADDRESS = Sought(
 )
 # Any other four numbers, unless a word before them says that they are a version.
 _FOUR = Sought(
-    r"(?i)(?P<version>(?:cuda|cudnn|cublas|nccl|rocm|driver|version|release|torch|triton|onednn"
-    r"|(?<![a-z])(?:hip|mkl|v))[ :=<>~]{0,3}"
-    # One sign alone stands between brackets, before a value and behind an arrow as well.
-    r"|(?<=\w)[=<>~!]= ?)?"
-    r"(?<![\w.])(?!127\.0\.0\.1|0\.0\.0\.0)(?P<number>(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3})(?!\w|\.\w)",
+    r"(?<![\w.])(?!127\.0\.0\.1|0\.0\.0\.0)(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?!\w|\.\w)",
     (".",),
     DIGITS,
 )
+# Looked for before a number that was found: sought with it, the words are tried at each letter of a text.
+_VERSION = Pattern(
+    r"(?i)(?:(?:cuda|cudnn|cublas|nccl|rocm|driver|version|release|torch|triton|onednn"
+    r"|(?<![a-z])(?:hip|mkl|v))[ :=<>~]{0,3}"
+    # One sign alone stands between brackets, before a value and behind an arrow as well.
+    r"|(?<=\w)[=<>~!]= ?)\Z"
+)
+# The longest of the words, and the signs behind it.
+_MOST_VERSION = len("version") + 3
 # Telephone numbers as they are written to be dialled: with the country, or the area in brackets or between dashes.
 _TELEPHONE = Sought(
     r"(?<![\w.+-])(?:\+\d{1,3}[ ./-]?(?:\(?\d{1,5}\)?[ ./-]?){2,5}\d{2,}"
@@ -177,7 +183,9 @@ def _value_removed(match: re.Match[str]) -> str:
 
 
 def _unless_version(match: re.Match[str]) -> str:
-    return match.group() if match["version"] else REMOVED
+    start = match.start()
+    before = _VERSION.search(match.string, max(0, start - _MOST_VERSION), start)
+    return match.group() if before else REMOVED
 
 
 def _unless_no_card(match: re.Match[str]) -> str:
