@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from analyzer.cli.streams.progress import ProgressLine
-from analyzer.units import rate
+from analyzer.units import count, rate
 from traces.collect.reference.config import DEVICES, MODELS, CollectConfig, default_of, help_for
 from traces.collect.trace_advisor_hook.phases.counters import KINDS
 from traces.collect.trace_advisor_hook.phases.stacks import LEFT_OUT
@@ -33,6 +33,8 @@ _TYPES: dict[str, Any] = {
 _NAMES = {"output": ("-o", "--output")}
 # What means the same for a script; the other options shape the reference loop.
 _SHARED = ("output", "wait", "warmup", "active", "stacks", "shapes")
+# What may be skipped at least: the first step begins where the loop is found, and one warms the profiler up.
+_LEAST_SKIPPED = {"wait": 2, "warmup": 1}
 # A file from this size on is awkward to send, or to keep for each run.
 _LARGE_BYTES = 20_000_000
 _WITHOUT_EVIDENCE = (
@@ -187,7 +189,7 @@ def _collect_script(config: ScriptConfig, calibrates: bool) -> int:
 
     result = collect_script(config, judge, lambda words: click.echo(f"advisor: {words}", err=True))
     for recording in result.recordings:
-        _tell(recording)
+        _tell(recording, config)
     for path in result.set_aside:
         click.echo(f"advisor: note: what lay there before is now {path}: it is not of this run", err=True)
     if calibrates:
@@ -219,12 +221,12 @@ def _calibrated(path: Path, python: str) -> str:
     return f"{best}; disturbed by other programs, perhaps too low: {unsettled}" if unsettled else best
 
 
-def _tell(recording: Recording) -> None:
+def _tell(recording: Recording, config: ScriptConfig) -> None:
     """Say what was written, and how far to trust it; on stderr, stdout belongs to the script."""
     click.echo("advisor: " + summary(recording.path, recording.events, recording.steps, recording.bytes), err=True)
     if recording.path.suffix != ".gz" and recording.bytes >= _LARGE_BYTES:
         click.echo(f"advisor: note: -o {recording.path.name}.gz writes it compressed: about a tenth of that", err=True)
-    for note in _left_out(recording):
+    for note in filter(None, (_cut_short(recording, config), *_left_out(recording))):
         click.echo(f"advisor: note: {note}", err=True)
     if recording.source == "loader":
         click.echo("advisor: note: no optimizer stepped, steps are taken from the DataLoader's batches", err=True)
@@ -239,6 +241,18 @@ def _tell(recording: Recording) -> None:
         click.echo(f"advisor: {recording.path} is of no use: {recording.verdict.message}", err=True)
     elif recording.verdict.message:
         click.echo(f"advisor: note: {recording.verdict.message}", err=True)
+
+
+def _cut_short(recording: Recording, config: ScriptConfig) -> str:
+    """That the loop ended before as many steps were recorded as were to be; empty where they were."""
+    from traces.collect.recorder.window import window_of
+
+    if recording.full or not recording.steps:
+        return ""
+    wanted = window_of(config.active).least
+    skips = [f"--{name} {least}" for name, least in _LEAST_SKIPPED.items() if getattr(config, name) > least]
+    fewer = f", or skip fewer ahead of them ({' '.join(skips)})" if skips else ""
+    return f"the loop ended when {recording.steps} of {count(wanted, 'step')} were recorded: let it run longer{fewer}"
 
 
 def _left_out(recording: Recording) -> Iterator[str]:
