@@ -23,6 +23,7 @@ LEAST_TURNS, MOST_TURNS = 2, 5
 # Twice the cores and memory for less than this is no gain.
 _SLACK = 0.03
 _QUEUE = 2
+_NO_HOLD = "nothing in the script takes it, or it is so already"
 
 
 class UnmeasurableError(Exception):
@@ -203,7 +204,7 @@ def verdict(measured: Measured, noise: float) -> tuple[TrialVerdict, str]:
         if ran.refused:
             return "not run", "; ".join(ran.refused.values())
         if ran.ending == "measured":
-            return "not run", "nothing in the script takes it, or it is so already"
+            return "not run", _NO_HOLD
         return "failed", _ended(ran)
     if measured.loss.rejected:
         return "rejected", measured.loss.rejected
@@ -242,6 +243,9 @@ def document(
     """The trial as the result has it."""
     change, found, loss = candidate.change, measured.gain, measured.loss
     said, reason = verdict(measured, noise)
+    if reason == _NO_HOLD and any(one.gain_ratio is not None for one in _others(tried, changes.get(change.name))):
+        # They took hold: what the search came back to is what the script has.
+        reason = f"of those tried {written(changes, change.name)}, as the script has it, is the best"
     return TrialDocument(
         change=written(changes, change.name),
         title=change.title,
@@ -263,6 +267,10 @@ def document(
         setup_ns=measured.start_ns,
         pays_after_steps=pays_after(measured.start_ns, found, measured.runs) if said == "helps" else None,
     )
+
+
+def _others(tried: Sequence[TriedValue], value: Value | None) -> list[TriedValue]:
+    return [one for one in tried if one.value != str(value)]
 
 
 def pays_after(start_ns: int | None, found: Gain | None, runs: Sequence[Ran]) -> int | None:

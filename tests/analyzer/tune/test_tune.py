@@ -190,7 +190,7 @@ def test_the_scripts_own_number_is_a_mark_in_the_search_and_never_a_change(tmp_p
     tuning, _ = tuned(tmp_path, simulated, analysis_of(DL001=0.8), WORKERS)
     workers = trial(tuning, "workers")
     assert (workers.verdict, tuning.recommended) == ("not run", ())
-    assert "it is so already" in workers.reason
+    assert workers.reason == "of those tried workers=2, as the script has it, is the best"
     assert {one.value for one in workers.tried} > {"1", "2", "4"}
 
 
