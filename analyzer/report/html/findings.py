@@ -166,9 +166,10 @@ def _fix(fix: Advice) -> Fix:
 
 
 def lines_of(code: Sequence[str], language: str) -> Iterator[Line]:
-    """Lines of code, those of a diff by what becomes of them."""
-    for text in code:
-        kind = {"+": "add", "-": "del"}.get(text[:1], "same") if language == "diff" else "same"
+    """Lines of code, those of a diff by what becomes of them; the names of its files are none."""
+    named = 2 if language == "diff" and [line[:4] for line in code[:2]] == ["--- ", "+++ "] else 0
+    for number, text in enumerate(code):
+        kind = {"+": "add", "-": "del"}.get(text[:1], "same") if language == "diff" and number >= named else "same"
         yield Line(kind, text)
 
 
