@@ -111,7 +111,7 @@ def load_config(path: Path, rules: Sequence[Rule]) -> Config:
         raise UsageError(
             "the configuration cannot be read",
             where=str(path),
-            why=str(error)[:_MOST_CHARACTERS],
+            why=(getattr(error, "strerror", None) or str(error))[:_MOST_CHARACTERS],
             fix="mend the file, or go without it with --isolated",
         ) from error
     table: Any = document

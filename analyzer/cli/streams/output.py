@@ -104,7 +104,7 @@ def replace(output: Path, content: bytes, what: str = "report") -> None:
             f"the {what} could not be written",
             where=str(output),
             why=error.strerror,
-            fix="give -o a place you may write to",
+            fix="give -o a place with room that you may write to",
         ) from error
 
 

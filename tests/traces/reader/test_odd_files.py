@@ -370,6 +370,12 @@ def test_a_trace_of_viztracer_is_named(tmp_path: Path, category: str) -> None:
     assert "of VizTracer" in refused(tmp_path, json.dumps({"traceEvents": [event]}).encode())
 
 
+def test_of_a_script_it_is_said_how_to_record_it(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableTraceError) as caught:
+        read_text(tmp_path, b"import torch\n", name="train.py")
+    assert caught.value.fix == "record it first: advisor collect train.py"
+
+
 def test_what_is_no_chrome_trace_at_all_is_named_for_what_it_is(tmp_path: Path) -> None:
     rows = json.dumps([{"Time (%)": 50.0, "Instances": 5, "Name": "sgemm"}] * 3)
     assert "a list of other objects" in refused(tmp_path, rows.encode())

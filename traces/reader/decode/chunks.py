@@ -8,6 +8,7 @@ before and after the array is metadata.
 
 from __future__ import annotations
 
+import shlex
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic
@@ -144,6 +145,8 @@ class Chunks(Generic[Item]):
         elif not start.startswith(b"{"):
             what = "is not a Chrome trace"
             why = f"it begins with {start[:40].decode('utf-8', 'replace')!r}"
+            if self._name.endswith(".py"):
+                why, fix = "it is a Python script", f"record it first: advisor collect {shlex.quote(self._name)}"
         elif len(buffer) > limits.MAX_METADATA_BYTES:
             what = f"has no traceEvents in its first {limits.MAX_METADATA_BYTES >> 20} MB"
             why = "no trace holds so much before its events; the file is something else, or was made to fill memory"
