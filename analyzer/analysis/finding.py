@@ -27,7 +27,7 @@ class SavingDocument(Document, frozen=True, kw_only=True):
     `ratio_max` and `ratio_expected` are shares of the recorded step, which the profiler makes longer; `unprofiled_ratio` the
     bound or the estimate as a share of a step without it: of a bound the most that a stopwatch can show while the rest stays as it
     is, of an estimate without what the profiler adds to the time saved. None where that step was not timed, or cannot hold the
-    saving: then `of_recorded` is true, and the figures are of a recorded step alone.
+    saving. `of_recorded` is true where none is known, or it takes less than is stated: the figures are then a recorded step's.
     """
 
     kind: FigureName = "bound"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analyzer import analysis as doc
 from analyzer.assemble.tuned import tried
-from analyzer.assemble.unprofiled import unprofiled_ratio
+from analyzer.assemble.unprofiled import exceeds_unprofiled, unprofiled_ratio
 from analyzer.engine import Judged
 from analyzer.estimates import least_ns, most_ns
 from analyzer.facts import Facts
@@ -48,7 +48,7 @@ def finding_document(
             ratio_expected=item.usual_ratio if item.usual_ns_per_step != most else None,
             ns_per_step_min=least,
             unprofiled_ratio=unprofiled,
-            of_recorded=_of_recorded(facts, item, unprofiled),
+            of_recorded=not between and exceeds_unprofiled(facts, item, unprofiled),
             basis=_basis(facts, item, unprofiled),
             overlaps_with=item.overlaps_with,
         ),
@@ -86,7 +86,7 @@ def _basis(facts: Facts, item: Judged, unprofiled: float | None) -> str:
         return basis
     if unprofiled is not None and share(unprofiled) != share(item.ratio):
         basis += f"; {_WITHOUT[item.finding.saving.kind]} {share(unprofiled)}"
-    elif _of_recorded(facts, item, unprofiled):
+    elif unprofiled is None and facts.recording.collected.profiler_ns:
         basis += "; the profiler slows the step down so much that no saving without it is stated"
     if facts.device.main is None:
         # Measured on planted bottlenecks: traces/README.md shows what their remedies saved beyond the bound.
@@ -94,11 +94,6 @@ def _basis(facts: Facts, item: Judged, unprofiled: float | None) -> str:
             "; the rest of the step is taken as recorded, though it may get faster, with caches and cores to itself"
         )
     return basis
-
-
-def _of_recorded(facts: Facts, item: Judged, unprofiled: float | None) -> bool:
-    """Whether a step without the profiler was timed, and holds less than the saving."""
-    return unprofiled is None and item.ns_per_step > 0 and bool(facts.recording.collected.profiler_ns)
 
 
 def _where(facts: Facts, item: Judged, representative: DrawnStep | None) -> tuple[doc.Intervals, ...]:

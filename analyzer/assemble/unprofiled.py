@@ -30,6 +30,22 @@ def unprofiled_ratio(facts: Facts, item: Judged) -> float | None:
     return min(1.0, saved / left) if left > 0 and round(saved) <= round(left) else None
 
 
+def exceeds_unprofiled(facts: Facts, item: Judged, ratio: float | None) -> bool:
+    """Whether a saving is more time than a step without the profiler takes, or more than such a step can hold.
+
+    Args:
+        facts: The measurements.
+        item: The finding.
+        ratio: What `unprofiled_ratio` says of it.
+    """
+    added = facts.recording.collected.profiler_ns
+    if not added or not item.ns_per_step:
+        return False
+    left = facts.steps.per_step(facts.steps.total_ns) - added
+    # A share may be known where the profiler's part of the saving is: the time is the recorded step's all the same.
+    return ratio is None or item.ns_per_step > left
+
+
 def _share_of_events(facts: Facts, item: Judged) -> float:
     """Share of the steps' ops that begin in the time a finding saves."""
     begins = facts.trace.ops["start_ns"].to_numpy()

@@ -39,7 +39,7 @@ def name(kind: FigureName) -> str:
 
 
 def each(finding: FindingDocument) -> str:
-    """`a step`, `a request`; `in all` where the trace has neither; `of a recorded step` where no other can hold the saving."""
+    """`a step`, `a request`; `in all` where the trace has neither; `of a recorded step` where no other holds the saving."""
     return (_RECORDED if finding.saving.of_recorded else _EACH)[finding.steps.noun]
 
 

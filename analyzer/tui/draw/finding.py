@@ -86,7 +86,9 @@ def _second(card: Card, width: int, glyphs: Glyphs, of_cards: bool, largest_ns: 
         bar = bars.bar(finding.saving.expected_ns, largest_ns, length, f"$sev-{finding.severity}", glyphs)
     left = Content.assemble((f"  {card.rule} ", "$quiet"), bar, " " * (length - bar.cell_length + 1), (note, "$quiet"))
     ratio = units.share(finding.saving.expected_ratio) if finding.saving.expected_ns else ""
-    ratio += savings.AS_RECORDED if ratio and finding.saving.of_recorded else ""
+    if ratio and of_cards and finding.saving.of_recorded:
+        fits = left.cell_length + len(f"  {ratio}{savings.AS_RECORDED}") <= width
+        ratio += savings.AS_RECORDED if fits else ""
     if ratio and of_cards and card.briefly:
         fits = left.cell_length + len(f"  {ratio}, {card.briefly}") <= width
         ratio += f", {card.briefly if fits else LOWERED}"
