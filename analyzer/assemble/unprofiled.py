@@ -38,12 +38,16 @@ def exceeds_unprofiled(facts: Facts, item: Judged, ratio: float | None) -> bool:
         item: The finding.
         ratio: What `unprofiled_ratio` says of it.
     """
-    added = facts.recording.collected.profiler_ns
-    if not added or not item.ns_per_step:
+    collected = facts.recording.collected
+    if collected.unprofiled_step_ns is None or not item.ns_per_step:
         return False
-    left = facts.steps.per_step(facts.steps.total_ns) - added
-    # A share may be known where the profiler's part of the saving is: the time is the recorded step's all the same.
-    return ratio is None or item.ns_per_step > left
+    if ratio is None:
+        return bool(collected.profiler_ns)
+    # A share may be known where the profiler's part of the saving is: the time is the recorded step's all the same. As for all
+    # findings together (`page/headline.py`), what was added is what the medians differ by.
+    median = float(facts.steps.used["dur_ns"].median()) if facts.steps.count else 0.0
+    added = max(collected.profiler_ns or 0, median - collected.unprofiled_step_ns)
+    return item.ns_per_step > facts.steps.per_step(facts.steps.total_ns) - added
 
 
 def _share_of_events(facts: Facts, item: Judged) -> float:

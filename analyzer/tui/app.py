@@ -124,6 +124,10 @@ class AdvisorApp(Views, SwitchingApp[int]):
         """Stop the analysis at its next report."""
         self._job.cancel()
 
+    def action_help_quit(self) -> None:
+        """Say what leaves: who presses Ctrl+C wants to, and Textual looks for an action of another name."""
+        self.notify("q leaves.", markup=False)
+
     def action_leave(self) -> None:
         """Stop what is running and end with the exit code."""
         self._job.cancel()

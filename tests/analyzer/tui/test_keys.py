@@ -169,6 +169,13 @@ async def test_copying_fills_the_clipboard_and_a_file(app_for: MakeApp, tmp_path
             assert any(name in notification.message for notification in pilot.app._notifications)
 
 
+async def test_ctrl_c_says_what_leaves(app_for: MakeApp) -> None:
+    async with running(app_for(analyses.example()), (80, 24)) as pilot:
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+        assert [notification.message for notification in pilot.app._notifications] == ["q leaves."]
+
+
 async def test_z_maximises_the_pane_and_back(app_for: MakeApp) -> None:
     async with running(app_for(analyses.example()), (80, 24)) as pilot:
         await pilot.press("tab", "z")
