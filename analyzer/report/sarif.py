@@ -101,6 +101,14 @@ def _rule(finding: FindingDocument) -> dict[str, Any]:
     return {**described, "helpUri": links[0]} if links else described
 
 
+def _suppressed(finding: FindingDocument) -> dict[str, Any]:
+    """That the team lives with a finding, and why: viewers leave such a result out. Nothing of one that is not accepted."""
+    if finding.accepted is None:
+        return {}
+    reason = safe.clean(finding.accepted[: safe.PROSE_LIMIT])
+    return {"suppressions": [{"kind": "external", "status": "accepted", "justification": reason}]}
+
+
 def _camel(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"[^A-Za-z0-9]+", name)) or "Finding"
 
@@ -125,6 +133,7 @@ def _result(finding: FindingDocument, index: int) -> dict[str, Any]:
         "message": {"text": message.replace("](", "] (")},
         "locations": [location],
         "partialFingerprints": {"advisorFinding/v1": safe.name(finding.id, 60)},
+        **_suppressed(finding),
         "properties": {
             "savingKind": finding.saving.kind,
             "savingNsPerStepMax": finding.saving.ns_per_step_max,
