@@ -21,6 +21,11 @@ RUN_ALONE = Advice(
     "It has more to compute in one of every so many steps alone: as a rule by a loop of its own. Where it is by longer samples, "
     "give every rank equal ones.",
 )
+EQUAL_WORK = Advice(
+    "text",
+    "Give every rank equal work: group samples by length, and balance tokens over experts.",
+    "Its kernels are not slower: they have more to do than those of the other ranks.",
+)
 SAVED_BESIDE = Advice(
     "python",
     "if step % 1000 == 0:\n    torch.distributed.checkpoint.async_save(state, checkpoint_id=path)   # every rank writes its part",

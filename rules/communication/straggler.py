@@ -68,7 +68,7 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.ranks.document import LateRank
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
-from rules.communication.now_and_then import DONE_ALONE, RUN_ALONE, SAVED_BESIDE, by_turns, of_loop, unread
+from rules.communication.now_and_then import DONE_ALONE, EQUAL_WORK, RUN_ALONE, SAVED_BESIDE, by_turns, of_loop, unread
 from rules.communication.ranks_read import shared_ratio
 from rules.communication.seen import among_others
 from rules.communication.several import of_several
@@ -262,14 +262,8 @@ def _fix(facts: Facts, late: LateRank, cause: str | None, file: str) -> tuple[Ad
     look = Advice("shell", f"advisor explain {file}", f"Rank {rank}'s own report names what makes it late.")
     if late.runs_more:
         work = DONE_ALONE
-    elif late.cause == "imbalance" and late.every is not None:
-        work = RUN_ALONE
     elif late.cause == "imbalance":
-        work = Advice(
-            "text",
-            "Give every rank equal work: group samples by length, and balance tokens over experts.",
-            "Its kernels are not slower: they have more to do than those of the other ranks.",
-        )
+        work = RUN_ALONE if late.every is not None else EQUAL_WORK
     elif cause == "input":
         work = Advice(
             "python",
