@@ -40,6 +40,7 @@ def test_marked_steps_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "length": 200,
         "sample_bytes": 16,
         "batch_kind": "tensors",
+        "batch_tensors": 1,
         "sample": {"form": "sequence", "parts": 1},
         "random": None,
     }

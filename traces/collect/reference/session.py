@@ -19,6 +19,7 @@ from traces.collect.experiment.data import build_loader
 from traces.collect.experiment.methods import Setup
 from traces.collect.output.cores import usable_cores
 from traces.collect.output.files import Spare, write_atomically
+from traces.collect.output.hand_over import hand_over
 from traces.collect.output.metadata import describe
 from traces.collect.output.sanitize import clean_trace
 from traces.collect.recorder.first_batch import first_batch
@@ -144,12 +145,16 @@ def _describe(
 ) -> dict[str, Any]:
     """What the trace cannot say, with what only this loop knows of itself by name."""
     told = describe(config.command(), training.device, loader, look, training.optimizer)
-    return told | {
-        "model": told["model"] | {"name": config.model},
-        "dataset": told["dataset"] | {"name": data_name},
-        "non_blocking": config.non_blocking,
-        "versions": told["versions"] | {"torchvision": str(torchvision.__version__)},
-    }
+    return (
+        told
+        | hand_over(told)
+        | {
+            "model": told["model"] | {"name": config.model},
+            "dataset": told["dataset"] | {"name": data_name},
+            "non_blocking": config.non_blocking,
+            "versions": told["versions"] | {"torchvision": str(torchvision.__version__)},
+        }
+    )
 
 
 def _train(

@@ -17,12 +17,12 @@ from traces.collect.guarded.process import started
 from traces.collect.output import SCHEMA_VERSION
 from traces.collect.output.cores import describe_cores
 from traces.collect.output.files import write_atomically
+from traces.collect.output.hand_over import hand_over
 from traces.collect.output.sanitize import clean_trace
 from traces.collect.recorder.window import window_of
 from traces.collect.script.before import check
 from traces.collect.script.config import Recording, ScriptConfig, ScriptResult, Verdict
 from traces.collect.script.evidence import where_table
-from traces.collect.script.hand_over import hand_over
 from traces.collect.script.installed import seen_of
 from traces.collect.script.launching import interpreted, launching
 from traces.collect.script.lines import line_samples, made_rows, own_rows

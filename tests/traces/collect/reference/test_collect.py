@@ -59,6 +59,7 @@ def test_a_recording_end_to_end(tmp_path: Path, digits_dir: Path) -> None:
         "length": 1280,
         "sample_bytes": 3144,
         "batch_kind": "tensors",
+        "batch_tensors": 2,
         "sample": {"form": "sequence", "parts": 2},
         "random": None,
     }

@@ -55,7 +55,7 @@ def test_a_script_is_recorded_and_not_disturbed(tmp_path: Path, capfd: pytest.Ca
     assert sum(name.startswith("enumerate(DataLoader)") for name in names) == recording.steps
     assert advisor["profiler"] == {"wait": 10, "warmup": 3, "active": recording.steps}
     assert advisor["loader"]["num_workers"] == 0
-    shown = {"batch_kind": "tensors", "sample": {"form": "sequence", "parts": 2}, "random": False}
+    shown = {"batch_kind": "tensors", "batch_tensors": 2, "sample": {"form": "sequence", "parts": 2}, "random": False}
     assert advisor["dataset"] == {"name": "TensorDataset", "length": 480, "sample_bytes": 88, **shown}
     assert advisor["frameworks"]["loop"] == advisor["frameworks"]["data"] == []
     assert advisor["steps"] == {"source": "optimizer", "batches_per_step": 1.0}

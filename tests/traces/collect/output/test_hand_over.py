@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from traces.collect.script.hand_over import hand_over, time_hand_over
+from traces.collect.output.hand_over import hand_over, time_hand_over
 
 
 def test_a_file_is_handed_over_and_nothing_stays() -> None:
