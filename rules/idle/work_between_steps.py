@@ -21,6 +21,8 @@ Usual steps are looked at as well: what `evaluate`, `save` and their kin take of
 much of the recorded steps or more lies between an update and the next forward pass, and claimed is no more than that.
 Of an evaluation in the recorded steps it is told where autograd records half of its layers or more: such an op takes a sequence
 number, and no backward pass follows before the next update.
+Steps that are less than three times as long, and longer than the others at regular distances, are told beside, of runs of up to 256
+steps: nobody looks at what is done in them.
 
 ## Example
 Slow:
@@ -145,10 +147,16 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 
 def _nothing(run: RunCourse, least: float) -> Outcome:
     """Why there is no finding."""
+    if run.regular is not None and run.regular_ratio >= least:
+        return cannot_tell(
+            f"{_regular(run)}; what it does in these nobody looked at, as no step takes three times the median: look for what the "
+            "loop does then alone, on this rank or on one that it waits for"
+        )
     if run.work_ratio < least:
         return clear(
             f"usual steps are {share(1 - run.work_ratio)} of the run's {count(run.steps, 'step')}: {share(run.work_ratio)} lies "
-            f"between them, below {share(least)}{_as_usual(run)}{_outside(run)}"
+            f"between them, below {share(least)}{_as_usual(run)}"
+            f"{_also(_regular(run))}{_outside(run)}"
         )
     return cannot_tell(
         f"{share(run.work_ratio)} of the run lies in {count(run.long_steps, 'step')} of three times the median and more, and "
@@ -206,6 +214,20 @@ def _as_usual(run: RunCourse) -> str:
         (run.ranks_ratio, "lies in steps that wait for other ranks"),
     ]
     return "".join(f"; {share(ratio * part)} {what}" for ratio, what in parts if ratio * part >= _WORTH_A_WORD)
+
+
+def _regular(run: RunCourse) -> str:
+    """That steps take longer every so often, as a checkpoint or a log makes them; empty where they do not."""
+    if run.regular is None:
+        return ""
+    return (
+        f"one of every {count(run.regular.every, 'step')} takes {duration(run.regular.more_ns)} longer than the others, "
+        f"{share(run.regular_ratio)} of the run, as where a checkpoint or a log is written"
+    )
+
+
+def _also(text: str) -> str:
+    return f"; {text}" if text else ""
 
 
 def _outside(run: RunCourse) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from analyzer.facts.recording.regular_steps import RegularSteps, regular_steps
 from analyzer.facts.recording.run_places import (
     FEWEST_OF_A_KIND,
     FEWEST_SAMPLES,
@@ -60,6 +61,7 @@ class RunCourse(msgspec.Struct, frozen=True):
         places: What was seen there, most first.
         within: What was seen in usual ones that is no training, most first; the shares are of usual steps.
         stopped: Whether the run was ended once its steps were recorded.
+        regular: Steps that come regularly and take longer, where long ones do not; None where there are none.
     """
 
     steps: int
@@ -77,6 +79,7 @@ class RunCourse(msgspec.Struct, frozen=True):
     places: tuple[Place, ...]
     within: tuple[Place, ...]
     stopped: bool
+    regular: RegularSteps | None
 
     @property
     def mean_ns(self) -> float:
@@ -160,6 +163,12 @@ class RunCourse(msgspec.Struct, frozen=True):
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
     @property
+    def regular_ratio(self) -> float:
+        """What the steps that come regularly take longer than the others, as a share of all steps together."""
+        found = self.regular
+        return 0.0 if found is None or not self.loop_ns else found.more_ns * self.steps / found.every / self.loop_ns
+
+    @property
     def rhythm(self) -> str:
         """`in 25 of 380 steps, every 16 steps`."""
         often = f", every {count(self.every, 'step')}" if self.every else ""
@@ -176,10 +185,11 @@ def run_course(meta: Meta) -> RunCourse | None:
         return None
     counts, sums = bins[:, 0], bins[:, 1]
     steps, loop = int(counts.sum()), int(sums.sum())
-    means = sums / counts
+    means, longest = sums / counts, _pairs(told.get("longest"))
     median = float(means[np.searchsorted(counts.cumsum(), steps / 2)])
     limit = max(LONG_RATIO * median, LONG_NS)
     long = means > limit
+    every = _every(longest, limit)
     between = dict_of(told.get("between"))
     between_ns = int(sums[long].sum() - median * counts[long].sum())
     places = places_of(
@@ -193,7 +203,7 @@ def run_course(meta: Meta) -> RunCourse | None:
         loop_ns=loop,
         between_ns=between_ns,
         long_steps=int(counts[long].sum()),
-        every=_every(_pairs(told.get("longest")), limit),
+        every=every,
         before_ns=int_of(told.get("before_ns")),
         after_ns=int_of(told.get("after_ns")),
         profiled_ns=int_of(told.get("profiled_ns")),
@@ -203,6 +213,10 @@ def run_course(meta: Meta) -> RunCourse | None:
         places=places,
         within=within_of(between),
         stopped=told.get("stopped") is True,
+        # Of a longer run the shorter steps are not known one by one.
+        regular=regular_steps(*longest[longest[:, 0].argsort()].T)
+        if len(longest) == steps and not long.any()
+        else None,
     )
 
 
