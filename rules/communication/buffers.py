@@ -51,7 +51,8 @@ def of_buffers(facts: Facts) -> tuple[Advice, ...]:
         return ()
     return (
         own_buffers(
-            f"{duration(facts.steps.per_step(exposed_ns))} {facts.steps.a_unit} nothing runs on the GPU while",
+            f"{duration(facts.steps.per_step(exposed_ns))} {facts.steps.a_unit} nothing "
+            f"{'runs on the GPU' if facts.device.main is not None else 'is computed'} while",
             " Where it is another rank that comes late, the wait goes on in the next collective.",
         ),
     )

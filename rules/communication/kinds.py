@@ -66,6 +66,14 @@ _WHOLE_UPDATE = Advice(
     "of them and sends nothing. Else `parameters_as_bucket_view=True` sends a bucket from each rank: on a host that gains little. "
     "DDP's buckets, its hooks and accumulating change nothing about it.",
 )
+_EVEN_BATCHES = Advice(
+    "diff",
+    "-with Join([model]):\n-    for batch in loader:\n-        train_step(batch)\n"
+    "+for batch in loader:      # as many on each rank, as DistributedSampler gives them\n+    train_step(batch)",
+    "DDP sends numbers in front of the first layer of each forward pass: so `Join` asks which ranks still have batches. Each step "
+    "waits there for the rank that comes last, and with as many batches on each rank nobody has to ask. DDP's buckets, its hooks "
+    "and accumulating change nothing about it.",
+)
 _SENT_AT_ONCE = Advice(
     "text",
     "Send what the optimizer has updated at once: one flat tensor from each rank, or one gather, not a message for each parameter.",
@@ -138,6 +146,7 @@ def of_own_calls(facts: Facts) -> tuple[Advice, ...]:
         (own.in_updates.total_ns, (sharded if own.of_zero else _SENT_AT_ONCE,)),
         (own.behind.total_ns, (_LOGGED, *((_BARRIER,) if "barrier" in own.kinds_behind else ()))),
         (own.before.total_ns, _before_the_loss(own.kinds_before)),
+        (own.joining.total_ns, (_EVEN_BATCHES,)),
     )
     most = max(ns for ns, _ in parts)
     ordered = sorted(parts, key=lambda part: -part[0])

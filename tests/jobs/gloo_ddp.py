@@ -64,10 +64,13 @@ class _Step:
         self._ops("select item")
         self.now += each
 
-    def forward(self) -> None:
-        self.builder.annotation("DistributedDataParallel.forward", self.now, 2_000)
-        self.builder.op("aten::linear", self.now + 10, 1_900)
-        self.now += 2_000
+    def forward(self, joining: int = 0) -> None:
+        begin = self.now
+        self.now += 5
+        self.send({"all_reduce": joining})
+        self.builder.op("aten::linear", self.now + 5, 1_900)
+        self.now += 1_995
+        self.builder.annotation("DistributedDataParallel.forward", begin, self.now - begin)
 
     def backward(self, buckets: int, *, search: bool, kept: int = 0) -> None:
         if search:
@@ -112,6 +115,7 @@ def ddp(
     optimizer: str = "SGD",
     search: bool = False,
     layers_between: bool = True,
+    joining: int = 0,
 ) -> TraceBuilder:
     """Four steps.
 
@@ -131,6 +135,7 @@ def ddp(
         optimizer: Its class.
         search: Whether DDP looks for unused parameters.
         layers_between: Whether a forward pass is in front of every backward pass, not of the first alone.
+        joining: Sums by which `Join` asks in each forward pass which ranks still have batches.
     """
     builder = TraceBuilder(None, top={"distributedInfo": {"backend": "gloo", "rank": 0, "world_size": 2}})
     many = [buckets] * passes if isinstance(buckets, int) else list(buckets)
@@ -141,7 +146,7 @@ def ddp(
         for _ in range(updates):
             for index in range(passes):
                 if layers_between or not index:
-                    step.forward()
+                    step.forward(joining)
                 step.send(before)
                 kept = max(many) - many[index] if accumulates else 0
                 step.backward(many[index], search=search, kept=kept)

@@ -29,6 +29,7 @@ from traces.trace import Trace
 
 # Who calls is known of the op that torch registers for each collective, which stays on the thread of the call.
 _CALL = Pattern(r"c10d::")
+_FORWARD = Pattern(r"DistributedDataParallel\.forward$")
 _ZERO = "#ZeroRedundancyOptimizer.step"
 _KINDS = frozenset(("all_gather", "gather", "broadcast", "scatter", "barrier"))
 
@@ -43,6 +44,7 @@ class OwnCalls(msgspec.Struct, frozen=True):
         kinds_behind: Kinds of the collectives behind the backward pass.
         kinds_before: Kinds of those before it.
         of_zero: Whether the optimizer is torch's ZeroRedundancyOptimizer.
+        joining: Sums inside DDP's forward pass and in front of its first layer: by those `Join` asks who still has batches.
     """
 
     in_updates: IntervalSet
@@ -51,11 +53,12 @@ class OwnCalls(msgspec.Struct, frozen=True):
     kinds_behind: frozenset[str]
     kinds_before: frozenset[str]
     of_zero: bool
+    joining: IntervalSet = EMPTY
 
     @property
     def total_ns(self) -> int:
         """All of it."""
-        return self.in_updates.total_ns + self.behind.total_ns + self.before.total_ns
+        return self.in_updates.total_ns + self.behind.total_ns + self.before.total_ns + self.joining.total_ns
 
 
 _NONE = OwnCalls(EMPTY, EMPTY, EMPTY, frozenset(), frozenset(), of_zero=False)
@@ -96,6 +99,8 @@ def own_calls(
     if not own.any():
         return _NONE
     updating, behind = _in_updates(trace, start, thread), _behind_backward(host, start)
+    joining = own & sums & ~updating & _before_layers(trace, host, start)
+    own &= ~joining
 
     def exposed(rows: BoolArray) -> IntervalSet:
         spans = call_spans(device, steps, kernels, IntervalSet.of_rows(calls, rows))
@@ -109,6 +114,7 @@ def own_calls(
         kinds_behind=frozenset(kinds[own & ~updating & behind]),
         kinds_before=frozenset(kinds[own & ~updating & ~behind]),
         of_zero=any(_ZERO in name for name in distinct_texts(trace.annotations["name"])),
+        joining=exposed(joining),
     )
 
 
@@ -131,6 +137,16 @@ def _in_updates(trace: Trace, start: Int64Array, thread: Int64Array) -> BoolArra
     ranges = trace.annotations
     updates = ranges[is_any(ranges["kind"], "optimizer_step")]
     found: BoolArray = innermost(updates, thread, start) != NONE
+    return found
+
+
+def _before_layers(trace: Trace, host: HostFacts, start: Int64Array) -> BoolArray:
+    """Which calls are made inside DDP's forward pass, with no layer before them in it; shape (calls,)."""
+    ranges = trace.annotations
+    passes = ranges[matching(ranges["name"], _FORWARD.match)]
+    inside = IntervalSet.of_rows(passes).contains(start)
+    began = last_before(np.sort(passes["start_ns"].to_numpy()), start, "right")
+    found: BoolArray = inside & (last_before(layers_ns(host.ops), start) < began)
     return found
 
 

@@ -307,3 +307,9 @@ def test_many_of_unknown_size_are_joined_where_no_library_sends_them(calls: int,
     builder = ddp(buckets=0, behind={"all_reduce": calls}, each=500)
     builder.events = [event for event in builder.events if "Distributed" not in event["name"]]
     assert ("torch.cat" in codes(judged(RULE, builder).finding)[0]) is joined
+
+
+@pytest.mark.parametrize("joining", [0, 2])
+def test_what_join_asks_is_no_number_that_is_logged(joining: int) -> None:
+    said = "\n".join(told(joining=joining, behind=None if joining else {"all_reduce": 2}, each=3_000))
+    assert ("-with Join([model]):" in said, LOGGED in said) == (bool(joining), not joining)
