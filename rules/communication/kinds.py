@@ -167,8 +167,10 @@ def in_turn(facts: Facts) -> tuple[Advice, ...]:
 
 
 def reduced_once(facts: Facts) -> tuple[Advice, ...]:
-    """Reduce accumulated gradients once a step, where FSDP2 does it for each micro-batch."""
+    """Reduce accumulated gradients once a step, where FSDP does it for each micro-batch."""
     times = facts.communication.reductions_a_step
+    if facts.communication.scattered_passes > 1:
+        return (_scattered_once(facts.communication.scattered_passes),)
     if times < 2:
         return ()
     found = facts.communication.collectives
@@ -192,4 +194,17 @@ def reduced_once(facts: Facts) -> tuple[Advice, ...]:
             f"Gradients of a module are reduced {times} times {facts.steps.a_unit}, for each micro-batch{alone}. Once is enough "
             f"where memory holds whole gradients meanwhile.{hybrid}",
         ),
+    )
+
+
+def _scattered_once(times: int) -> Advice:
+    """The same in the words of FSDP1."""
+    return Advice(
+        "python",
+        "for index, micro_batch in enumerate(micro_batches):\n"
+        "    last = index + 1 == len(micro_batches)\n"
+        "    with nullcontext() if last else model.no_sync():   # around the forward pass as well\n"
+        "        loss_of(model, micro_batch).backward()",
+        f"Gradients are scattered {times} times for one update, in each backward pass. Once is enough where memory holds whole "
+        "gradients meanwhile. With `ShardingStrategy.SHARD_GRAD_OP` parameters then stay gathered between the micro-batches, too.",
     )

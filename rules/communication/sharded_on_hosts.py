@@ -40,8 +40,8 @@ def kept_gathered(facts: Facts) -> tuple[Advice, ...]:
         return ()
     note = (
         f"Parameters are let go behind the forward pass and gathered again for the backward pass: nothing computes beside that for "
-        f"{duration(facts.steps.per_step(exposed_ns))} {facts.steps.a_unit}. Kept they are gathered once. It takes memory for all "
-        "of them on each rank; gradients and the optimizer's states stay sharded."
+        f"{duration(facts.steps.per_step(exposed_ns))} {facts.steps.a_unit}. Kept they are gathered once for both. It takes memory "
+        "for all of them on each rank; gradients and the optimizer's states stay sharded."
     )
     if facts.communication.collectives.fsdp1:
         return (

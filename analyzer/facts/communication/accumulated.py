@@ -10,6 +10,7 @@ from analyzer.facts.host.ops import OpTree
 from analyzer.facts.steps.find import Steps
 from analyzer.ranks.names import kind_of
 from analyzer.spans.arrays import Int64Array
+from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import is_any, matching
 from traces.patterns import Pattern
 from traces.reader.names.vocabulary import is_backward_node
@@ -18,6 +19,9 @@ from traces.trace import Trace
 # `FSDPParamGroup.post_backward` leaves it around each reduce-scatter, with the path of the module (torch/distributed/fsdp/
 # _fully_shard/_fsdp_param_group.py).
 _REDUCED = Pattern(r"FSDP::post_backward_reduce \(.+\)$")
+
+# FSDP1 scatters the gradients of each of its units in it (torch/distributed/fsdp/_runtime_utils.py).
+_SCATTERED = Pattern(r"FullyShardedDataParallel\._post_backward_hook$")
 
 # The node in which a parameter receives its gradient.
 _GRADIENTS = "AccumulateGrad"
@@ -62,6 +66,23 @@ def reduced_passes(trace: Trace, steps: Steps, tree: OpTree) -> int:
         return 0
     updates = _updates(trace)
     return _passes(at, updates if len(updates) else None, steps, tree)
+
+
+def scattered_passes(trace: Trace, steps: Steps, tree: OpTree) -> int:
+    """Backward passes before one update in each of which FSDP1 scatters gradients equally often; 0 where it does not show.
+
+    Args:
+        trace: The trace.
+        steps: The steps.
+        tree: Which op encloses which.
+    """
+    calls, ranges = trace.collectives, trace.annotations
+    behind = IntervalSet.of_rows(ranges, matching(ranges["name"], _SCATTERED.match)) & steps.host_window
+    scatters = matching(calls["name"], lambda name: name.startswith("c10d::") and kind_of(name) == "reduce_scatter")
+    at = np.sort(calls["start_ns"].to_numpy()[scatters])
+    at = at[behind.contains(at)]
+    updates = _updates(trace)
+    return _passes(at, updates, steps, tree) if len(at) and len(updates) else 0
 
 
 def accumulated_passes(trace: Trace, steps: Steps, tree: OpTree) -> int:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analyzer.facts.communication.accumulated import accumulated_passes, reduced_passes, reductions_a_step
+from analyzer.facts.communication.accumulated import (
+    accumulated_passes,
+    reduced_passes,
+    reductions_a_step,
+    scattered_passes,
+)
 from analyzer.facts.communication.behind_updates import behind_updates_ratio
 from analyzer.facts.communication.buffers import buffer_broadcasts
 from analyzer.facts.communication.collectives import Collectives, call_spans, calls_of_library, collectives
@@ -108,6 +113,11 @@ class CommunicationFacts(Section):
     def reductions_a_step(self) -> int:
         """How often FSDP2 reduces the gradients of a module in a step; 0 where it does not show."""
         return reductions_a_step(self.trace, self._steps)
+
+    @fact
+    def scattered_passes(self) -> int:
+        """Backward passes before one update in each of which FSDP1 scatters gradients; 0 where it does not show."""
+        return scattered_passes(self.trace, self._steps, self._host.ops) if self.collectives.fsdp1 else 0
 
     @fact
     def behind_updates_ratio(self) -> float:

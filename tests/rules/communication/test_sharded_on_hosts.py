@@ -18,28 +18,43 @@ FSDP2 = ("FSDP::pre_forward (0)", "FSDP::pre_backward (0)", "FSDP::post_backward
 KEPT, KEPT2 = "ShardingStrategy.SHARD_GRAD_OP", "reshard_after_forward=False"
 
 
-def host(ranges: tuple[str, str, str], *, again: bool = True, elements: int = 1 << 20) -> TraceBuilder:
-    """Eight units over gloo without a device; `again`: each is gathered for the backward pass, too, beside no compute."""
+def host(
+    ranges: tuple[str, str, str], *, again: bool = True, elements: int = 1 << 20, passes: int = 1, synced: int = 1
+) -> TraceBuilder:
+    """Eight units over gloo without a device.
+
+    Args:
+        ranges: What FSDP calls its passes.
+        again: Whether each is gathered for the backward pass, too, beside no compute.
+        elements: Floats of each unit.
+        passes: Forward and backward passes before an update.
+        synced: In how many of them gradients are scattered, the last ones.
+    """
     builder = TraceBuilder(None, top={"distributedInfo": {"backend": "gloo", "rank": 0, "world_size": 2}})
     sent = {"Input Dims": [[elements]], "Input type": ["float"]}
     forward, backward, summed = ranges
+    at = 0.0
     for number in range(3):
-        at = start = number * 100_000.0
-        for _ in range(8):
-            builder.annotation(forward, at, 1_000)
-            builder.event("gloo:all_gather", "user_annotation", at + 40, 900, tid=77, args=sent)
-            builder.op("aten::linear", at + 1_000, 500)
-            at += 1_600
-        for _ in range(8):
-            builder.annotation(backward, at, 1_000)
-            if again:
+        start = at
+        for turn in range(passes):
+            for _ in range(8):
+                builder.annotation(forward, at, 1_000)
                 builder.event("gloo:all_gather", "user_annotation", at + 40, 900, tid=77, args=sent)
-            builder.op("autograd::engine::evaluate_function: AddmmBackward0", at + 1_000, 500)
-            builder.annotation(summed, at + 1_600, 1_000)
-            builder.event("gloo:all_reduce", "user_annotation", at + 1_640, 900, tid=77, args=sent)
-            at += 2_700
+                builder.op("aten::linear", at + 1_000, 500)
+                at += 1_600
+            for _ in range(8):
+                builder.annotation(backward, at, 1_000)
+                if again:
+                    builder.event("gloo:all_gather", "user_annotation", at + 40, 900, tid=77, args=sent)
+                builder.op("autograd::engine::evaluate_function: AddmmBackward0", at + 1_000, 500)
+                if turn >= passes - synced:
+                    builder.annotation(summed, at + 1_600, 1_000)
+                    builder.op("c10d::_reduce_scatter_base_", at + 1_610, 20)
+                    builder.event("gloo:all_reduce", "user_annotation", at + 1_640, 900, tid=77, args=sent)
+                at += 2_700
         builder.optimizer(at, 500)
-        builder.step(number, start, at + 600 - start)
+        at += 600
+        builder.step(number, start, at - start)
     return builder
 
 
@@ -71,3 +86,14 @@ def test_fsdp2_gathers_early_or_not_at_all() -> None:
 @pytest.mark.parametrize(("ranges", "words"), [(FSDP1, "auto_wrap_policy=policy"), (FSDP2, "fully_shard(block)")])
 def test_small_units_are_joined_in_the_words_of_each(ranges: tuple[str, str, str], words: str) -> None:
     assert words in judged(SMALL, host(ranges, elements=1_000)).finding.fix[0].code
+
+
+@pytest.mark.parametrize(
+    ("world", "once"),
+    [({"passes": 3, "synced": 3}, True), ({"passes": 3, "synced": 1}, False), ({"passes": 1, "synced": 1}, False)],
+    ids=["each pass", "the last pass", "one pass"],
+)
+def test_gradients_that_fsdp1_scatters_in_each_pass_are_scattered_once(world: dict[str, int], once: bool) -> None:
+    text = said(host(FSDP1, **world))
+    assert ("model.no_sync()" in text) is once
+    assert ("scattered 3 times for one update" in text) is once
