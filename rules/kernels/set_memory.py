@@ -62,7 +62,7 @@ import msgspec
 
 from analyzer.facts import Facts
 from analyzer.facts.kernels.set_memory import SetMemory
-from analyzer.finding import Advice, Confidence, Finding, Outcome, clear, not_applicable
+from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Shortened, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share
@@ -173,6 +173,8 @@ def _finding(facts: Facts, found: SetMemory, ratio: float, fix: Advice, idle: In
     saving = kernel_saving(
         facts, found.time.total_ns, "time in which memory is set to a value", of=((found.kernels, 1.0),)
     )
+    if _OF_PARTS.search(found.asker):
+        saving = _with_sums(facts, found, saving)
     return Finding(
         why=(
             f"Setting memory to a value takes {duration(facts.steps.per_step(found.time.total_ns))} of {facts.steps.each}, "
@@ -195,6 +197,19 @@ def _finding(facts: Facts, found: SetMemory, ratio: float, fix: Advice, idle: In
         steps_seen=facts.steps.count_with(found.time),
         confidence=Confidence.LOW if _adds_up(facts) else Confidence.MEDIUM,
         caveats=("What is added up in a buffer needs it zeroed: of that nothing can go.",),
+    )
+
+
+def _with_sums(facts: Facts, found: SetMemory, saving: Saving) -> Saving:
+    """With what gradients of parts cost beside: each is written into its zeros, and all of them are added up, in full size."""
+    work = facts.time.launched_in(found.summed)
+    return msgspec.structs.replace(
+        saving,
+        kernel_ns=saving.kernel_ns + work.total_ns,
+        usual_kernel_ns=saving.usual_shorter_ns,
+        basis=f"{saving.basis}; at most what writes the parts and adds them up goes as well",
+        shortened=(*saving.shortened, Shortened(work.spans, 1.0)),
+        behind=facts.sync.behind(found.summed) | (work.extent & facts.time.idle),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.facts.transfer.copies import SMALL_BYTES
 from analyzer.finding import Advice
-from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import duration
 from rules.device_words import of_device
 from rules.python.between_ops import WORTH_A_PLACE
@@ -59,6 +59,13 @@ def in_between(facts: Facts, time: IntervalSet) -> Advice | None:
         if often and asked and read.total_ns >= WORTH_A_PLACE * time.total_ns:
             return advice
     return None
+
+
+def goes_with(facts: Facts, time: IntervalSet) -> IntervalSet:
+    """What the device idles for in the reads, and behind them, where it is advised to take them away; none where it is not."""
+    if in_between(facts, time) is None:
+        return EMPTY
+    return facts.sync.removable(*_READS, "shape")
 
 
 def _copied_out(facts: Facts, read: IntervalSet) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from analyzer.facts import Facts
 from analyzer.facts.host.stacks import CodeLine
 from analyzer.facts.loops.find import Loop
@@ -57,7 +59,11 @@ def saving_of(facts: Facts, loop: Loop, *, whole: bool = False) -> Saving:
         if whole
         else "what the loop costs, less one repetition of each run: one call on the whole tensor still has to be made",
     )
-    return with_kernels(facts, saving, loop.calling, avoidable)
+    saving = with_kernels(facts, saving, loop.calling, avoidable)
+    if facts.device.main is None:
+        return saving
+    # What the loop reads goes with it, and whatever else the device idles for in it.
+    return replace(saving, behind=saving.behind | (facts.time.idle & loop.calling))
 
 
 def what(facts: Facts, loop: Loop) -> str:

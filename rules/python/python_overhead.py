@@ -229,7 +229,9 @@ def _finding(facts: Facts, time: IntervalSet, ratio: float, limits: Limits) -> F
         ),
         saving=Saving(
             claims=time,
-            behind=facts.sync.behind(facts.host.silent) | prepared.goes_with(facts, time),
+            behind=facts.sync.behind(facts.host.silent)
+            | prepared.goes_with(facts, time)
+            | after_reads.goes_with(facts, time),
             basis="idle time in which no op, launch or loader runs on the threads that issue work"
             + ("" if few is None else seldom.BASIS),
         ),

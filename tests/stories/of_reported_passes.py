@@ -37,9 +37,11 @@ def _through_time(sliced: bool) -> Clocked:
                             world.busy_until[7] = start + 60
                             world.now += 8
                         world.kernel_of("aten::copy_", ADD, 3)
+                    world.now += 1
                     world.kernel_of("aten::add_", ADD, 120)
                 with world.node("MmBackward0"):
                     world.kernel_of("aten::mm", AMPERE, 160)
+                world.now += 1
         update(world)
     return world
 

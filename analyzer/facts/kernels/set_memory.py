@@ -7,15 +7,18 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.host.asking import asking, operator_name
+from analyzer.facts.host.beside import beside
 from analyzer.facts.host.ops import OpTree, pick_row
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
 from analyzer.spans.open_spans import NONE
+from traces.patterns import Pattern
 
 _MOST = 0.5
 # torch's kernel for values other than zero, and for tensors with holes.
 _FILLS = "FillFunctor"
+_ADDS = Pattern(r"aten::add_?$")
 
 
 class SetMemory(msgspec.Struct, frozen=True):
@@ -27,6 +30,7 @@ class SetMemory(msgspec.Struct, frozen=True):
         asker: The operator that asks for most of it, of the backward pass the node; empty where none does.
         calls: How many there are.
         asking: When the host is in calls of that operator that ask for it.
+        summed: The same with the ops right behind that add up what they give: of a gradient that comes from several places.
     """
 
     time: IntervalSet
@@ -34,6 +38,7 @@ class SetMemory(msgspec.Struct, frozen=True):
     asker: str
     calls: int
     asking: IntervalSet
+    summed: IntervalSet
 
 
 def set_memory(memsets: pd.DataFrame, kernels: pd.DataFrame, ops: OpTree, computing: IntervalSet) -> SetMemory:
@@ -52,7 +57,8 @@ def set_memory(memsets: pd.DataFrame, kernels: pd.DataFrame, ops: OpTree, comput
     asking = np.concatenate([ops.enclosing(thread, called)[inside], kernels["op"].to_numpy(np.int64)[filling]])
     dur = np.concatenate([memsets["dur_ns"].to_numpy(np.int64)[inside], kernels["dur_ns"].to_numpy(np.int64)[filling]])
     asker, calls = _asker(ops, asking, dur)
-    return SetMemory(time, filling, asker, len(dur), IntervalSet.of_rows(ops.ops.iloc[calls]))
+    root = np.unique(np.append(ops.nearest(ops.depth == 0), NONE)[calls])
+    return SetMemory(time, filling, asker, len(dur), IntervalSet.of_rows(ops.ops.iloc[calls]), beside(ops, root, _ADDS))
 
 
 def _asker(tree: OpTree, ops: Int64Array, dur_ns: Int64Array) -> tuple[str, Int64Array]:

@@ -6,9 +6,12 @@ from collections import Counter
 
 import numpy as np
 
+from analyzer.facts.host.beside import beside
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.spans.arrays import BoolArray, Int64Array
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.open_spans import NONE
 from traces.patterns import Pattern
 
 # Of the reads, a place that fewer have in common is one of many.
@@ -23,6 +26,11 @@ _SAYS_NOTHING = Pattern(
 )
 # What makes one truth value of a tensor, or of a number that may be none.
 _CHECK = Pattern(r"aten::(?:all|any|isnan|isinf|isfinite|logical_(?:and|or|not))_?$")
+
+# What such a value is computed of.
+_COMPUTES_CHECK = Pattern(
+    r"aten::(?:all|any|isnan|isinf|isfinite|logical_\w+|bitwise_\w+|ge|gt|le|lt|eq|ne|abs|sub|max|min|amax|amin|sum|to|detach)_?$"
+)
 
 
 def checks(host: HostFacts, calls: WaitingCalls) -> float:
@@ -40,6 +48,18 @@ def checks(host: HostFacts, calls: WaitingCalls) -> float:
     before = np.searchsorted(spans.start_ns, begun, side="right") - 2
     check = np.array([_CHECK.match(name) is not None for name in spans.names])[spans.code]
     return float((check[np.maximum(before, 0)] & (before >= 0)).mean())
+
+
+def checking(host: HostFacts, calls: WaitingCalls) -> IntervalSet:
+    """Host time of the reads, of what is computed for them, and of the Python beside: a check that is not made takes none of it.
+
+    Args:
+        host: What the threads of the host do.
+        calls: Calls that read values.
+    """
+    thread, start = (calls.frame[name].to_numpy(np.int64) for name in ("thread", "start_ns"))
+    root = np.append(host.ops.nearest(host.ops.depth == 0), NONE)[host.ops.enclosing(thread, start)]
+    return beside(host.ops, np.unique(root), _COMPUTES_CHECK, python=True)
 
 
 def neighbour(host: HostFacts, calls: WaitingCalls) -> tuple[str, float] | None:

@@ -16,7 +16,7 @@ from analyzer.facts.sync.awaited_copies import awaited_copies
 from analyzer.facts.sync.behind import behind, waiting_beside
 from analyzer.facts.sync.followed import followed_by
 from analyzer.facts.sync.op_gaps import Silence, after_reads, entering, silences
-from analyzer.facts.sync.read_places import checks, neighbour
+from analyzer.facts.sync.read_places import checking, checks, neighbour
 from analyzer.facts.sync.removable import removable
 from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.facts.sync.waits import OF_PROGRAM, Waits, host_reads, waits
@@ -62,6 +62,10 @@ class SyncFacts(Section):
     def checks(self, calls: WaitingCalls) -> float:
         """The share of some reads that answer a check; see `read_places.checks`."""
         return checks(self._host, calls) if len(calls) else 0.0
+
+    def checking(self, calls: WaitingCalls) -> IntervalSet:
+        """Host time of checks that some reads answer, and around them; see `read_places.checking`."""
+        return checking(self._host, calls) if len(calls) else EMPTY
 
     def removable(self, *reasons: str, copied: IntervalSet = EMPTY) -> IntervalSet:
         """Device-idle time that may end with the calls that have these reasons; see `removable.removable`."""

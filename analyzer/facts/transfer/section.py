@@ -143,7 +143,7 @@ class TransferFacts(Section):
 
     def made_around(self, copies: Copies) -> IntervalSet:
         """Host time in which what these copies send is made and handed over; see `made_around.made_around`."""
-        return made_around(self.trace, self._host, copies)
+        return made_around(self._host, copies)
 
     def may_answer(self, read: IntervalSet) -> bool:
         """Whether something may answer the values that some host time follows; see `answers.may_answer`."""
