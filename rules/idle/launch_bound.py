@@ -97,6 +97,7 @@ from rules.idle import after_waits
 from rules.idle.advice import feed_faster
 from rules.idle.launching import after_launch, at_work, evidence, owned, skew, within
 from rules.idle.own_work import own_work
+from rules.idle.sent_too import sent_too
 from traces.trace import Capability
 
 META = RuleMeta(
@@ -208,7 +209,7 @@ def _held_up(facts: Facts, limits: Limits, claimed: IntervalSet) -> Finding | No
         ),
         saving=Saving(
             claims=claims,
-            behind=facts.sync.behind(spans),
+            behind=facts.sync.behind(spans) | sent_too(facts, ops),
             basis=f"device-idle time inside the calls of {names}",
         ),
         fix=own_work(facts, ops),

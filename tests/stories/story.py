@@ -45,10 +45,15 @@ class Story:
     told: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
 
+    @property
+    def facts(self) -> Facts:
+        """What is measured."""
+        return Facts(self.make().trace())
+
     @cached_property
     def analysis(self) -> Analysis:
         """What is told."""
-        return explain_facts(Facts(self.make().trace()), rules=RULES).analysis
+        return explain_facts(self.facts, rules=RULES).analysis
 
     @property
     def outcome(self) -> Outcome:
