@@ -1,4 +1,4 @@
-"""Stories whose neighbour is the same program after the advised change: what that brought is known, and no bound may be below it."""
+"""Stories whose neighbour is the same program after the advised change: what that brought is known, and no bound may be less."""
 
 from __future__ import annotations
 
