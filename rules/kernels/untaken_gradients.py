@@ -11,13 +11,13 @@ An optimizer that is given some of the parameters stops no gradient: autograd go
 are added up in each step, as `zero_grad` of that optimizer does not know of them.
 
 ## How it is measured
-`advisor collect` walks the graph of early passes, and tells which nodes lead to no parameter in any optimizer that steps, and which
-do so with one of their two products. Those nodes are found in the trace by name and turn. Where passes differ, none are. Where
-several optimizers step, or a step has several passes, it follows two steps of the loop: a gradient that is gone when the next
-pass begins, and that no optimizer took, was dropped, if the same pass made others that were taken or leads to an input (any other
-pass of which none is taken was read by hand). If both steps agree, the nodes of each pass are found by its place in the step. The
-metric is the first ones' time and half of the others', as a share of the used steps: device time of their kernels, without a
-device the nodes' own.
+`advisor collect` walks the graph of early passes, and tells which nodes lead to no parameter in any optimizer that steps, and
+which do so with one of their two products. Those nodes are found in the trace by name and turn. Where passes differ, none are.
+Where several optimizers step, or a step has several passes, it follows two steps of the loop, once each optimizer has had its
+turn: a gradient that is gone or set to zero when the next pass begins, and that no optimizer took, was dropped, if the same
+pass made others that were taken or leads to an input (any other pass of which none is taken was read by hand). If both steps
+agree, the nodes of each pass are found by its place in the step. The metric is the first ones' time and half of the others', as
+a share of the used steps: device time of their kernels, without a device the nodes' own.
 
 ## Example
 Slow:
@@ -134,7 +134,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     if told is None:
         yield cannot_tell(
-            "which parameters an optimizer updates was not recorded: needs `advisor collect` with a script of yours"
+            "which parameters an optimizer updates was not recorded: needs `advisor collect` with a script of yours, "
+            "in which one steps"
         )
         return
     if not told.tensors and not told.dropped:

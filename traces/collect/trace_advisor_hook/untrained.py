@@ -5,23 +5,26 @@ no parameter that is updated is told only once the optimizers are known.
 
 Where optimizers take turns, as those of a GAN, a pass may also hand gradients to parameters of which they are dropped before their
 optimizer steps: those of the generator in the discriminator's pass, if the generated batch was not detached. So does a pass that is
-run for the gradient of an input, as an attack on the model is. What was dropped shows when the next pass begins.
+run for the gradient of an input, as an attack on the model is. What was dropped, or set to zero, shows when the next pass begins.
 """
 
 from __future__ import annotations
 
 import contextlib
+import sys
 import weakref
 from typing import Any
 
 from .common import FAILURES
+from .steps.optimizer_turns import MOST_IN_A_ROW
 
 # The first pass may be of another kind, as a trial; three in a row hold each of a GAN's.
 _PASSES = range(2, 5)
-# Where optimizers take turns, or a step has several passes, two steps of the loop are compared, once each optimizer has had its
-# turn; no more passes are walked.
-_ROUNDS = range(2, 4)
-_MOST_PASSES = 16
+# Where optimizers take turns, or a step has several passes, two steps of the loop are compared, from the third on: the first whole
+# ones once each optimizer has had its turn. A critic may have several turns before the first of another (`OptimizerTurns`), and a
+# pass for what is real and one for what is made in each.
+_FIRST_ROUND, _ROUNDS = 2, 2
+_MOST_PASSES = 48
 # A graph of more takes as long to walk as a step.
 _MOST_NODES = 20_000
 # Nodes of two products, one for the weights and one for the layer before, of which either may be for nothing.
@@ -76,18 +79,32 @@ class Untrained:
         self.updated: dict[int, weakref.ref[Any]] = {}
         self.optimizers: dict[int, weakref.ref[Any]] = {}
         self.graphs: list[list[_Node]] = []
-        self.rounds: dict[int, list[_Pass]] = {one: [] for one in _ROUNDS}
+        self._compare_from(_FIRST_ROUND)
+
+    def _compare_from(self, first: int) -> None:
+        """Compare the passes of this step of the loop and of the next."""
+        self.first = first
+        self.rounds: list[list[_Pass]] = [[] for _ in range(_ROUNDS)]
         # Leaves of which nobody has taken or dropped the gradient yet, with the passes that added to it.
         self.pending: dict[int, tuple[weakref.ref[Any], list[_Pass]]] = {}
+        # Of those, when their pass was over: which tensor the gradient is, and how often it had been changed.
+        self.made: dict[int, tuple[int, int]] = {}
+
+    def _differs(self) -> None:
+        """A step holds what those before did not: whole ones begin with the next. Later on, steps are recorded."""
+        if self.round <= MOST_IN_A_ROW:
+            self._compare_from(max(_FIRST_ROUND, self.round + 1))
 
     def before_backward(self, *given: Any, **named: Any) -> None:
         """A backward pass is about to run, with these arguments; one to chosen `inputs` hands nothing to other leaves."""
         self.passes += 1
         self._drop()
-        self.several |= self.last == self.round
+        if self.last == self.round and not self.several:
+            self.several = True
+            self._differs()
         self.last = self.round
         turns = self.several or len(self.optimizers) > 1
-        compared = self.round in _ROUNDS and turns and self.walked < _MOST_PASSES
+        compared = self.first <= self.round < self.first + _ROUNDS and turns and self.walked < _MOST_PASSES
         if not (self.passes in _PASSES or compared) or self.leaves is None or named.get("inputs") is not None:
             return
         roots = given[0] if given else named.get("tensors")
@@ -104,16 +121,39 @@ class Untrained:
                 self.graphs.append(nodes)
             if compared:
                 one = _Pass(nodes, of_input=len(parameters) < len(found))
-                self.rounds[self.round].append(one)
+                self.rounds[self.round - self.first].append(one)
                 for name, leaf in parameters.items():
                     self.pending.setdefault(name, (leaf, []))[1].append(one)
 
+    def after_backward(self) -> None:
+        """A backward pass is over."""
+        with contextlib.suppress(*FAILURES):
+            for one, (leaf, _) in self.pending.items():
+                if (gradient := getattr(leaf(), "grad", None)) is not None:
+                    self.made[one] = id(gradient), gradient._version
+
     def _drop(self) -> None:
-        """Note of which leaves the gradient is gone that no optimizer has taken."""
-        gone = [one for one, (leaf, _) in self.pending.items() if getattr(leaf(), "grad", None) is None]
+        """Note of which leaves the gradient that no optimizer has taken is gone, or was set to zero; in the step behind, too."""
+        if self.round > self.first + _ROUNDS:
+            self.pending = {}
+        gone = [one for one, (leaf, _) in self.pending.items() if self._is_gone(one, getattr(leaf(), "grad", None))]
         for one in gone:
             for made in self.pending.pop(one)[1]:
                 made.dropped.add(one)
+
+    def _is_gone(self, one: int, gradient: Any) -> bool:
+        """Whether a leaf's gradient is not there, or was zeroed since its pass was over: one may be zero by itself."""
+        if gradient is None:
+            return True
+        with contextlib.suppress(*FAILURES):
+            which, changes = self.made.get(one, (0, 0))
+            if which != id(gradient) or changes == gradient._version:
+                return False
+            torch = sys.modules["torch"]
+            # To look at values ends the capture of a graph, and would be recorded.
+            shy = torch.autograd._profiler_enabled() or (gradient.is_cuda and torch.cuda.is_current_stream_capturing())
+            return not shy and not bool(gradient.any())
+        return False
 
     def after_optimizer(self, optimizer: Any) -> None:
         """An optimizer has stepped."""
@@ -123,6 +163,8 @@ class Untrained:
             with contextlib.suppress(*FAILURES):
                 self.optimizers[id(optimizer)] = weakref.ref(optimizer)
                 self._note(optimizer)
+            if len(self.optimizers) > 1:
+                self._differs()
         if self.pending:
             for leaf in _parameters(optimizer):
                 for made in self.pending.pop(id(leaf), (None, []))[1]:
@@ -163,15 +205,15 @@ class Untrained:
 
     def _dropped(self, needed: set[int]) -> dict[str, Any]:
         """How many tensors get gradients that are dropped, and for each pass of a step its nodes; nothing where steps differ."""
-        lost = [[one.lost(passes) for one in passes] for passes in self.rounds.values()]
+        lost = [[one.lost(passes) for one in passes] for passes in self.rounds]
         dropped = [set[int]().union(*step) for step in lost]
         told = [
             [_for_nothing(one.nodes, needed - gone) for one, gone in zip(passes, step, strict=True)]
-            for passes, step in zip(self.rounds.values(), lost, strict=True)
+            for passes, step in zip(self.rounds, lost, strict=True)
         ]
         if not dropped[0] or any(one != dropped[0] for one in dropped) or any(one != told[0] for one in told):
             return {}
-        first = zip(self.rounds[_ROUNDS[0]], lost[0], strict=True)
+        first = zip(self.rounds[0], lost[0], strict=True)
         of_input = set[int]().union(*(gone for one, gone in first if not one.taken))
         return {"dropped": len(dropped[0]), "of_input": len(of_input), "passes": told[0]}
 

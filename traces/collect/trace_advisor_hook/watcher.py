@@ -127,6 +127,8 @@ class Watcher(LaterPhases):
 
     def after_backward(self, caller: FrameType | None, *, gradients: bool = False) -> None:
         """A backward pass is over, run by that frame; with `gradients` it only handed gradients back."""
+        if not gradients:
+            self.untrained.after_backward()
         if gradients and self.passes.ran:
             return
         self.counts["backward"] += 1

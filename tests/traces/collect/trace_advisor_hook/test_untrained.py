@@ -12,6 +12,7 @@ pytest.importorskip("torch")
 import torch
 from torch import nn
 
+from traces.collect.trace_advisor_hook.steps.optimizer_turns import OptimizerTurns
 from traces.collect.trace_advisor_hook.untrained import Untrained
 
 NODES = {"SumBackward0": "20", "AddmmBackward0": "20", "TBackward0": "20"}
@@ -130,6 +131,7 @@ def of_turns(
         optimizer.zero_grad(set_to_none=not zeros)
         look.before_backward(loss)
         loss.backward()
+        look.after_backward()
         if steps:
             optimizer.step()
             look.round += optimizer is first
@@ -144,8 +146,9 @@ def of_turns(
     return look.told(1)
 
 
-def test_what_is_dropped_before_its_turn_is_told_of_each_pass() -> None:
-    found = of_turns()
+@pytest.mark.parametrize("zeros", [False, True])
+def test_what_is_dropped_before_its_turn_is_told_of_each_pass(*, zeros: bool) -> None:
+    found = of_turns(zeros=zeros)
     assert found is not None
     # A step ends with the discriminator's turn: first the generator's pass, then its own, which goes on into the generator.
     assert found["passes"] == [
@@ -153,6 +156,60 @@ def test_what_is_dropped_before_its_turn_is_told_of_each_pass() -> None:
         {"AddmmBackward0": "12", "TBackward0": "02"},
     ]
     assert (found["dropped"], found["tensors"]) == (4, 0)
+
+
+@pytest.mark.parametrize("several", [1, 5])
+@pytest.mark.parametrize("detach", [False, True])
+def test_a_critic_with_several_turns_to_one_of_the_generator(*, several: int, detach: bool) -> None:
+    """Each of its steps looks like one of the loop until the generator has had its turn: whole rounds begin behind that."""
+    makes, judges, look, turns = nn.Linear(4, 4), nn.Linear(4, 1), Untrained(), OptimizerTurns()
+    critic, generator = torch.optim.SGD(judges.parameters(), 0.1), torch.optim.SGD(makes.parameters(), 0.1)
+
+    def update(optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> None:
+        optimizer.zero_grad()
+        look.before_backward(loss)
+        loss.backward()
+        look.after_backward()
+        optimizer.step()
+        look.after_optimizer(optimizer)
+        look.round += turns.ends_step(optimizer)
+
+    for _ in range(6):
+        for _ in range(several):
+            made = makes(torch.randn(8, 4))
+            update(critic, judges(made.detach() if detach else made).sum())
+        update(generator, judges(makes(torch.randn(8, 4))).sum())
+    found = look.told(1)
+    assert found is not None
+    of_critic = {} if detach else {"AddmmBackward0": "12", "TBackward0": "02"}
+    of_generator = {"AddmmBackward0": "10", "TBackward0": "20"}
+    # A step ends with the first of the critic's turns.
+    assert found["passes"] == [*[of_critic] * (several - 1), of_generator, of_critic]
+    assert found["dropped"] == (2 if detach else 4)
+
+
+@pytest.mark.parametrize("zeroed", [True, False])
+def test_a_gradient_that_is_zero_by_itself_was_not_dropped(*, zeroed: bool) -> None:
+    """As that of a term whose weight still is zero: its optimizer takes what a later pass adds."""
+    model, other, look = nn.Linear(4, 1), nn.Linear(4, 1), Untrained()
+    optimizers = [torch.optim.SGD(model.parameters(), 0.1), torch.optim.SGD(other.parameters(), 0.1)]
+    for _ in range(6):
+        for weight in (0.0, 1.0):
+            loss = (weight * model(torch.randn(8, 4)) + other(torch.randn(8, 4))).sum()
+            look.before_backward(loss)
+            loss.backward()
+            look.after_backward()
+            if zeroed:
+                optimizers[0].zero_grad(set_to_none=False)
+            optimizers[1].step()
+            look.after_optimizer(optimizers[1])
+            optimizers[1].zero_grad()
+        optimizers[0].step()
+        look.after_optimizer(optimizers[0])
+        look.round += 1
+    found = look.told(1)
+    assert found is not None
+    assert ("passes" in found) is zeroed
 
 
 def test_of_a_detached_batch_only_the_discriminators_own_are_dropped() -> None:
@@ -168,7 +225,7 @@ def test_a_pass_of_which_no_optimizer_takes_anything_was_read_by_hand() -> None:
     assert found["passes"][1:] == [{}, {}]
 
 
-@pytest.mark.parametrize("options", [{"zeros": True}, {"rounds": 3}])
+@pytest.mark.parametrize("options", [{"rounds": 3}, {"zeros": True, "rounds": 3}])
 def test_what_was_not_seen_to_be_dropped_is_not_told(options: dict[str, Any]) -> None:
     found = of_turns(**options)
     assert found is not None
