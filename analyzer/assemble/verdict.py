@@ -12,9 +12,8 @@ from analyzer.finding import State
 from analyzer.rule import Topic
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.units import share
-from analyzer.verdict import Evidence, verdict_of
+from analyzer.verdict import Evidence, Judgement, judgement_of
 from analyzer.verdict.outside_steps import outside_steps
-from analyzer.verdict.shares import UPDATE_ALONE
 from analyzer.verdict.what_computes import what_computes
 
 # What lies between the steps is told from a fifth of the run on, the share from which a loss is what a run is bound by.
@@ -48,8 +47,8 @@ def verdict_on_run(
         evidence: What the rules for a bound say, by bound.
         told: Topics of the findings that have a card: what those say, the verdict does not say again.
     """
-    found = verdict_of(facts, totals, unusable=unusable, evidence=evidence)
-    found = found if unusable else _explained(facts, found, told)
+    judged = judgement_of(facts, totals, unusable=unusable, evidence=evidence)
+    found = judged.verdict if unusable else _explained(facts, judged, told)
     # What the collector counted is of the whole run, and a recording's evaluation is one of the run's.
     beyond = "" if unusable else _of_run(facts) or outside_steps(facts)
     return Verdict(bound_by=found.bound_by, ratio=found.ratio, text=f"{found.text} {beyond}") if beyond else found
@@ -74,9 +73,10 @@ def _within(facts: Facts) -> str:
     return f"Of its usual steps {' and '.join(said)}." if said else ""
 
 
-def _explained(facts: Facts, found: Verdict, told: frozenset[Topic]) -> Verdict:
+def _explained(facts: Facts, judged: Judgement, told: frozenset[Topic]) -> Verdict:
     """Where computing is what takes long, what is computed."""
-    parts = what_computes(facts, told, names_update=UPDATE_ALONE in found.text) if found.bound_by == "compute" else ""
+    found = judged.verdict
+    parts = what_computes(facts, told, names_update=judged.names_update) if found.bound_by == "compute" else ""
     if not parts:
         return found
     return Verdict(bound_by=found.bound_by, ratio=found.ratio, text=f"{found.text} {parts}")

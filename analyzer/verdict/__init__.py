@@ -19,15 +19,34 @@ from analyzer.verdict.in_one_step import in_one_step
 from analyzer.verdict.looped import looped
 from analyzer.verdict.overrides import OVERRIDES
 from analyzer.verdict.seldom_pauses import left_out, seldom_pauses_ns
-from analyzer.verdict.shares import verdict
+from analyzer.verdict.shares import is_update_most, verdict
 
-__all__ = ["Evidence", "verdict", "verdict_of"]
+__all__ = ["Evidence", "Judgement", "judgement_of", "verdict", "verdict_of"]
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """A verdict, and what its sentence has told already.
+
+    Args:
+        verdict: What the run is bound by.
+        names_update: Whether it names the update as most of what is computed.
+    """
+
+    verdict: Verdict
+    names_update: bool = False
 
 
 def verdict_of(
     facts: Facts, totals: Mapping[str, int], *, unusable: bool = False, evidence: Mapping[str, Evidence] | None = None
 ) -> Verdict:
-    """What the run is bound by, as far as its trace can tell.
+    """What the run is bound by, as far as its trace can tell; arguments as for `judgement_of`."""
+    return judgement_of(facts, totals, unusable=unusable, evidence=evidence).verdict
+
+
+def judgement_of(
+    facts: Facts, totals: Mapping[str, int], *, unusable: bool = False, evidence: Mapping[str, Evidence] | None = None
+) -> Judgement:
+    """What the run is bound by, as far as its trace can tell, and what that says already.
 
     Args:
         facts: The measurements.
@@ -36,7 +55,9 @@ def verdict_of(
         evidence: What the rules for a bound say, by bound; a bound without rules needs none.
     """
     if unusable:
-        return Verdict(bound_by="unknown", ratio=0.0, text="Unknown: this trace cannot be the base of advice.")
+        return Judgement(
+            Verdict(bound_by="unknown", ratio=0.0, text="Unknown: this trace cannot be the base of advice.")
+        )
     seldom_ns = seldom_pauses_ns(facts, totals)
     totals = {cause: ns - seldom_ns if cause == "python" else ns for cause, ns in totals.items()}
     of_launching = (evidence or {}).get("launch")
@@ -58,7 +79,14 @@ def verdict_of(
     said = in_one_step(case, next((answer for answer in answers if answer is not None), found))
     # The sentences are written of a step; what was recorded may be a request, or the whole recording.
     text = said.text + left_out(seldom_ns, facts)
-    return msgspec.structs.replace(said, text=put(text, facts.steps.noun, trains=speaks_of_training(facts)))
+    said = msgspec.structs.replace(said, text=put(text, facts.steps.noun, trains=speaks_of_training(facts)))
+    total = sum(totals.values())
+    names_update = (
+        said.bound_by == "compute"
+        and facts.device.main is None
+        and is_update_most(found.ratio, totals.get("optimizer", 0) / total, beside.total_ns / total)
+    )
+    return Judgement(said, names_update)
 
 
 def _warmup_ratio(facts: Facts) -> float:

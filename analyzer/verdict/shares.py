@@ -73,8 +73,6 @@ _IN_STALLS = (
     "between them its queue is filled, so launches are not what it waits for."
 )
 
-# Said of an update that is most of the computing.
-UPDATE_ALONE = ", the optimizer alone"
 _IN_TURN = "Queue-bound: for {share} of the step the device waits its turn: for another device of the process, at work."
 _WAIT_FOR_LONGER = (
     "Queue-bound: for {share} of the step launched work waits for another device of the process, which has more to do."
@@ -246,10 +244,19 @@ def _compute_text(ratio: float, optimizer: float | None, outside: float) -> str:
     if optimizer is None:
         return _SENTENCES["compute"].format(share=share(ratio))
     beside = f", and {share(outside)} is {_OUTSIDE_PASSES}" if outside >= WORTH_TELLING_APART else ""
-    own = ratio - outside if beside else ratio
-    text = _SENTENCES["compute"].format(share=share(own))
-    alone = f"{UPDATE_ALONE} {share(optimizer)}" if optimizer > COMPUTE_HALF * own else ""
+    text = _SENTENCES["compute"].format(share=share(_own(ratio, outside)))
+    alone = f", the optimizer alone {share(optimizer)}" if is_update_most(ratio, optimizer, outside) else ""
     return f"{text.replace('the model itself is', 'the model and its optimizer are').removesuffix('.')}{alone}{beside}."
+
+
+def is_update_most(ratio: float, optimizer: float, outside: float) -> bool:
+    """Whether the update is most of what is computed, so that the sentence names it; shares as for `_compute_text`."""
+    return optimizer > max(COMPUTE_HALF * _own(ratio, outside), 0.0)
+
+
+def _own(ratio: float, outside: float) -> float:
+    """What of the computing is the model's and its optimizer's."""
+    return ratio - outside if outside >= WORTH_TELLING_APART else ratio
 
 
 def _text(sentence: str, *, has_device: bool) -> str:
