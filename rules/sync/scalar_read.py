@@ -159,7 +159,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         _caveats(facts),
         also=also,
     )
-    yield _without_checks(facts, calls, found) if checks >= _MOST and not (extension or op) else found
+    yield _without_checks(facts, calls, found) if checks >= _MOST and not (extension or op or sent) else found
 
 
 def _without_checks(facts: Facts, calls: WaitingCalls, found: Finding) -> Finding:
