@@ -47,7 +47,7 @@ the data in memory.
 Small data sets in memory load faster without workers. Starting workers is slow where processes are spawned (Windows, macOS). A
 dataset that holds CUDA tensors cannot be loaded by workers; an IterableDataset without sharding yields every sample once a worker;
 containers may limit /dev/shm. Worker processes copy every batch, which the bound does not count. Each tensor of a batch comes from
-a worker through a socket, which takes 0.1 to 0.5 ms by machine: where `advisor collect` measured that it takes as long as making
+a worker through a socket, which takes up to 0.5 ms by machine: where `advisor collect` measured that it takes as long as making
 the batch, the rule is clear; in other recordings of batches made within a millisecond nobody knows, and the fix says so.
 
 ## Thresholds
