@@ -5,8 +5,8 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.units import duration
 
-# A batch that was ready took 0.07 to 0.1 ms in recordings of a server, and 0.8 to 2.5 ms, of one to four tensors, on a virtual machine
-# of two cores (torch 2.15).
+# A batch that was ready took 0.07 to 0.1 ms in recordings of a server, and 0.8 to 2.5 ms, of one to four tensors, on two cores of
+# a virtual machine (torch 2.15).
 _MAY_COST_AS_MUCH_NS = 1_000_000
 
 

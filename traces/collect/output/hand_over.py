@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import statistics
+import sys
 import time
 from multiprocessing import reduction, resource_sharer
 from typing import Any
@@ -25,12 +26,13 @@ def hand_over(advisor: dict[str, Any]) -> dict[str, Any]:
 
 
 def time_hand_over() -> dict[str, int] | None:
-    """Nanoseconds to take over one open file, as each tensor of a worker's batch is; None where the system hands over none.
+    """Nanoseconds to take over one open file, as each tensor of a worker's batch is; None on other systems than Linux.
 
     Source: torch/multiprocessing/reductions.py, `rebuild_storage_fd`, whose `df.detach()` asks a thread of the other process for it
     by a socket. A thread of the same process takes as long: both wait for each other to wake up.
     """
-    if not reduction.HAVE_SEND_HANDLE or not hasattr(reduction, "DupFd"):
+    # Elsewhere torch shares by names of files, or has no such sockets.
+    if sys.platform != "linux":
         return None
     took = []
     try:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from multiprocessing import reduction
 from typing import Any
 
 import pytest
@@ -12,8 +12,8 @@ from traces.collect.output.hand_over import hand_over, time_hand_over
 
 
 def test_a_file_is_handed_over_and_nothing_stays() -> None:
-    if not hasattr(reduction, "DupFd"):
-        pytest.skip("this system hands over no files")
+    if sys.platform != "linux":
+        pytest.skip("torch hands over no files here")
     before = threading.active_count()
     row = time_hand_over()
     assert row is not None
@@ -31,5 +31,5 @@ def test_where_training_makes_its_batches() -> None:
 
 
 def test_a_system_that_hands_over_nothing_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reduction, "HAVE_SEND_HANDLE", False)
+    monkeypatch.setattr(sys, "platform", "darwin")
     assert time_hand_over() is None
