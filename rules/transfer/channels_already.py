@@ -17,8 +17,8 @@ AS_A_VIEW = Advice(
     "-x = norm(x.permute(0, 2, 3, 1).contiguous())\n-x = x.permute(0, 3, 1, 2).contiguous()\n"
     "+x = norm(x.permute(0, 2, 3, 1))       # of a tensor with channels last: a view, contiguous already\n"
     "+x = x.permute(0, 3, 1, 2)             # and back: channels last again",
-    "The convolutions compute with channels last already. Look for what copies between them: `.contiguous()`, `.clone()`, "
-    "`view` or `flatten` of another order, an op without a kernel for channels last.",
+    "The convolutions compute in `torch.channels_last` already. Look for what copies between them: `.contiguous()`, `.clone()`, "
+    "`view` or `flatten` of another order, an op without a kernel for this format.",
 )
 
 
