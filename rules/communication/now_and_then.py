@@ -5,7 +5,7 @@ from __future__ import annotations
 from analyzer.facts import Facts
 from analyzer.facts.communication.ranks import JobPlace, in_collectives
 from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear
-from analyzer.ranks.document import OtherLoop, Turns
+from analyzer.ranks.document import LateRank, OtherLoop, Turns
 from analyzer.ranks.loop_words import for_them, in_which, what_they_do
 from analyzer.units import duration, share
 
@@ -14,7 +14,7 @@ DONE_ALONE = Advice(
     "Do seldom, on all ranks at once or beside training what this rank alone does: validation, metrics, samples, checkpoints.",
     "Its kernels are neither slower nor larger: it runs more of them. Where it has nothing of its own to do, it gets more batches.",
 )
-RUN_ALONE = Advice(
+_RUN_ALONE = Advice(
     "text",
     "Do seldom, on all ranks at once (each its part of the samples, and one sum of the results) or beside training what this rank "
     "alone runs: validation, metrics, samples.",
@@ -59,6 +59,13 @@ def unread(place: JobPlace) -> tuple[str, ...]:
     if place.every_rank_is_here:
         return ()
     return ("Ranks whose traces are not here may be later still.",)
+
+
+def of_more_work(late: LateRank) -> Advice:
+    """What to do about a rank that has more to compute: in each step, or in one of every so many."""
+    if late.runs_more:
+        return DONE_ALONE
+    return EQUAL_WORK if late.every is None else _RUN_ALONE
 
 
 def of_loop(facts: Facts, place: JobPlace, loop: OtherLoop) -> Finding | Outcome:

@@ -8,7 +8,7 @@ from analyzer.finding import Advice, Confidence, Finding, Saving
 from analyzer.ranks.document import Together
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
-from rules.communication.now_and_then import unread
+from rules.communication.now_and_then import EQUAL_WORK, unread
 
 _NAMED = 8
 _SAME = {
@@ -25,11 +25,6 @@ _OF_DEVICES = Advice(
     "shell",
     _ASK,
     "Beside the devices of other ranks: with equal work theirs are slower, by clocks, power limits or what else runs on them.",
-)
-_EQUAL_WORK = Advice(
-    "text",
-    "Give every rank equal work: group samples by length, and balance tokens over experts.",
-    "Their kernels are not slower: they have more to do than those of the other ranks.",
 )
 _ITS_HOST = Advice(
     "text",
@@ -95,7 +90,7 @@ def _waiting(facts: Facts, place: JobPlace, late: Together) -> Saving:
 
 def _fix(facts: Facts, late: Together) -> tuple[Advice, ...]:
     if late.cause == "imbalance":
-        return (_EQUAL_WORK,)
+        return (EQUAL_WORK,)
     if late.cause == "host":
         return (_ITS_HOST,)
     if late.cause == "device" and facts.device.kind == "cuda":

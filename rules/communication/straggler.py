@@ -68,7 +68,7 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.ranks.document import LateRank
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
-from rules.communication.now_and_then import DONE_ALONE, EQUAL_WORK, RUN_ALONE, SAVED_BESIDE, by_turns, of_loop, unread
+from rules.communication.now_and_then import SAVED_BESIDE, by_turns, of_loop, of_more_work, unread
 from rules.communication.ranks_read import shared_ratio
 from rules.communication.seen import among_others
 from rules.communication.several import of_several
@@ -260,10 +260,8 @@ _SAME_BETWEEN_PASSES = Advice(
 def _fix(facts: Facts, late: LateRank, cause: str | None, file: str) -> tuple[Advice, ...]:
     rank = late.rank
     look = Advice("shell", f"advisor explain {file}", f"Rank {rank}'s own report names what makes it late.")
-    if late.runs_more:
-        work = DONE_ALONE
-    elif late.cause == "imbalance":
-        work = RUN_ALONE if late.every is not None else EQUAL_WORK
+    if late.runs_more or late.cause == "imbalance":
+        work = of_more_work(late)
     elif cause == "input":
         work = Advice(
             "python",
