@@ -219,10 +219,11 @@ AS_OLD_AS_TORCH_1_8 = """
 _foreach_add_ _foreach_mul_ arange as_tensor autograd.grad autograd.set_detect_anomaly backends.cudnn.benchmark bfloat16 bincount
 bmm bool cat cdist channels_last contiguous_format cuda.Event cuda.Stream cuda.current_stream cuda.set_device
 cuda.stream cuda.synchronize
-distributed.all_reduce distributed.all_to_all_single distributed.init_process_group empty eye float32 from_numpy full int32
+distributed.all_reduce distributed.all_to_all_single distributed.get_world_size distributed.init_process_group empty eye
+float32 from_numpy full int32
 isclose jit.script logsumexp multinomial nn.Conv2d nn.functional.one_hot nn.functional.pad nn.parallel.DistributedDataParallel
-no_grad nn.utils.rnn.pack_sequence nn.utils.rnn.pad_sequence ones_like optim optim.SGD optim.SparseAdam profiler.schedule randint
-randperm
+ no_grad nn.utils.rnn.pack_sequence nn.utils.rnn.pad_sequence nn.utils.vector_to_parameters ones_like optim optim.Adam optim.SGD
+ optim.SparseAdam profiler.schedule randint randperm
 relu repeat_interleave save set_num_threads stack tanh tensor uint8 utils.checkpoint utils.data.IterableDataset where zeros
 zeros_like
 """
