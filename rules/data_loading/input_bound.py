@@ -54,11 +54,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
-from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, Series, clear, not_applicable
+from analyzer.finding import (
+    Advice,
+    Bar,
+    Bars,
+    Confidence,
+    Finding,
+    Outcome,
+    Saving,
+    Series,
+    Severity,
+    clear,
+    not_applicable,
+)
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import duration, share
 from rules.data_loading import no_loader, one_long_call, place
 from rules.data_loading.advice import feed_workers, ordered
+from rules.data_loading.handing_over import handed_over_as_slowly
 from rules.data_loading.own_workers import feed_own_workers, own_workers
 
 META = RuleMeta(
@@ -95,6 +108,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if ratio < limits["min_ratio"]:
         yield clear(f"waiting for data owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
+    slow = wait.single_process and handed_over_as_slowly(facts)
     waits = duration(facts.steps.per_step(wait.owned.total_ns))
     who = "The GPU" if facts.device.main else "Training"
     yield Finding(
@@ -103,15 +117,19 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         saving=Saving(
             claims=wait.owned,
             behind=facts.sync.behind(wait.inside),
-            basis="idle time inside the loader's `__next__`; reached only if loading hides fully behind the rest of the step",
+            basis="idle time inside the loader's `__next__`, if a batch cost nothing: to get one from a worker takes as long here"
+            if slow
+            else "idle time inside the loader's `__next__`; reached only if loading hides fully behind the rest of the step",
         ),
         fix=_fix(facts),
         verify="Record again and run `advisor compare before.json after.json`: the share of DL001 should fall below 5 %.",
         steps_seen=wait.steps_seen,
-        confidence=one_long_call.confidence(facts, Confidence.HIGH),
+        confidence=one_long_call.confidence(facts, Confidence.MEDIUM if slow else Confidence.HIGH),
         evidence=(*_evidence(facts), *place.evidence(facts)),
         location=place.place(facts),
         caveats=one_long_call.caveats(facts),
+        severity_cap=Severity.MEDIUM if slow else Severity.HIGH,
+        capped_because="workers would bring batches no sooner" if slow else "",
     )
 
 

@@ -11,10 +11,15 @@ from running.one_rule import judged, run
 
 
 def world(
-    *, wait: float = 40_000, steps: int = 3, device: str | None = "cuda", busy_while_loading: bool = False
+    *,
+    wait: float = 40_000,
+    steps: int = 3,
+    device: str | None = "cuda",
+    busy_while_loading: bool = False,
+    handed_ns: int | None = None,
 ) -> TraceBuilder:
     """Steps of 100 ms: load, then one launch whose kernel fills the rest."""
-    builder = TraceBuilder(device)
+    builder = TraceBuilder(device, advisor={"hand_over": {"lower_quartile_ns": handed_ns}} if handed_ns else None)
     for number in range(steps):
         at = number * 100_000
         builder.step(number, at, 100_000).loader(at, wait)
@@ -38,6 +43,16 @@ def test_fires_with_the_idle_time_as_bound() -> None:
         "The GPU waits 40 ms of each 100 ms step (40 %) for the DataLoader: "
         "`enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__`."
     )
+
+
+@pytest.mark.parametrize(("handed_ns", "slow"), [(5_000_000, False), (50_000_000, True)])
+def test_what_comes_no_sooner_from_a_worker_is_no_high_finding(handed_ns: int, slow: bool) -> None:
+    """All of the wait goes only where a batch costs nothing, and workers are not advised."""
+    found = judged(RULE, world(handed_ns=handed_ns))
+    assert found.severity is (Severity.MEDIUM if slow else Severity.HIGH)
+    assert found.confidence is (Confidence.MEDIUM if slow else Confidence.HIGH)
+    assert ("if a batch cost nothing" in found.finding.saving.basis) is slow
+    assert any("num_workers" in one.code for one in found.finding.fix) is not slow
 
 
 def test_quiet_when_the_device_works_meanwhile() -> None:
