@@ -65,6 +65,8 @@ def made_on_host(trace: Trace, host: HostFacts, transfers: Transfers) -> MadeOnH
 
 def outermost_move(tree: OpTree, inner: Int64Array) -> Int64Array:
     """For each op the outermost of the moves around it that is itself inside no other op but moves; -1 where there is none."""
+    if not len(tree.parent):
+        return np.full(len(inner), NONE, dtype=np.int64)
     moves = tree.named(lambda name: name in _MOVES)
     nearest = np.append(tree.nearest(moves), NONE)[inner]
     # `aten::to` calls `aten::_to_copy`: step up while the parent is a move as well. torch 1.8 wrote every op twice, in itself.

@@ -161,3 +161,10 @@ def test_a_number_after_which_the_device_has_work_at_once_costs_nothing() -> Non
 
 def test_a_number_that_nothing_waits_for_costs_nothing() -> None:
     assert run(RULE, one_number(queued=5_000, late=2_000, pinned=True)).state is State.CLEAR
+
+
+def test_copies_of_a_recording_without_ops_are_counted_all_the_same() -> None:
+    """Without `activities=CPU` calls of the runtime are there, and nothing around them."""
+    builder = world()
+    builder.events[:] = [event for event in builder.events if event.get("cat") != "cpu_op"]
+    assert judged(RULE, builder).finding.steps_seen == 3
