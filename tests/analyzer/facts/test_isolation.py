@@ -113,12 +113,12 @@ def test_a_waterfall_that_fails_leaves_all_time_unexplained(monkeypatch: pytest.
     assert analysis.trust.verdict == "unusable"
 
 
-@pytest.mark.parametrize("part", ["verdict_of", "lanes", "recorded_totals", "finding_document", "symptom"])
+@pytest.mark.parametrize("part", ["judgement_of", "lanes", "recorded_totals", "finding_document", "symptom"])
 def test_parts_of_the_document_fail_by_themselves(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> Iterator[object]:
         raise KeyError("absent")
 
-    modules = {"verdict_of": "analyzer.assemble.verdict", "lanes": "analyzer.assemble.steps"}
+    modules = {"judgement_of": "analyzer.assemble.verdict", "lanes": "analyzer.assemble.steps"}
     if part == "symptom":
         monkeypatch.setattr("analyzer.facts.health.section.CHECKS", {"anything": fail})
     else:
