@@ -136,7 +136,8 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
         return
     # Of a step without the profiler: what it adds, it adds to ops.
     ratio = paid.left_ns / max(facts.steps.total_ns - added_ns(facts), 1)
-    least = limits["min_single_ratio" if _one_sample(facts) else "min_ratio"]
+    single = _one_sample(facts)
+    least = limits["min_single_ratio" if single else "min_ratio"]
     said = f"what is paid for each op and step takes {share(ratio)} of the step"
     if ratio < least:
         yield clear(f"{said}, below {share(least)}: most of it computes")
@@ -150,7 +151,7 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
             f"between the ops runs the program's own code: {share(way.program_ratio)} of it by the stacks (PY001)"
         )
         return
-    yield _finding(facts, paid, ratio, stacks=way is not None)
+    yield _finding(facts, paid, ratio, stacks=way is not None, single=single)
 
 
 def _one_sample(facts: Facts) -> bool:
@@ -160,10 +161,9 @@ def _one_sample(facts: Facts) -> bool:
     return known.batch_size == 1 and not known.whole_batches and more and not facts.input.without_loader
 
 
-def _finding(facts: Facts, paid: Paid, ratio: float, *, stacks: bool) -> Finding:
+def _finding(facts: Facts, paid: Paid, ratio: float, *, stacks: bool, single: bool) -> Finding:
     steps, limit = facts.steps, duration(facts.time.dispatch_bound_op_ns)
     way, inside, once = (duration(steps.per_step(ns)) for ns in (paid.way_ns, paid.ops_ns, paid.update_ns))
-    single = _one_sample(facts)
     times, more = (_SMALL, f"{_SMALL} times") if single else (_TWICE, "twice")
     saved, added = (1 - 1 / times) * paid.own_ratio, paid.recorded_ns - paid.left_ns
     line = facts.recording.step_line
@@ -181,7 +181,7 @@ def _finding(facts: Facts, paid: Paid, ratio: float, *, stacks: bool) -> Finding
             + f": {'eight' if single else 'twice the'} samples need as much; per sample, not per step",
             kind=Figure.ESTIMATE,
         ),
-        fix=_fix(facts),
+        fix=_fix(facts, single=single),
         verify=f"Compare samples per second: with {more} the samples a step should take far less than {more} as long.",
         steps_seen=facts.steps.count,
         confidence=Confidence.MEDIUM,
@@ -214,7 +214,7 @@ def _finding(facts: Facts, paid: Paid, ratio: float, *, stacks: bool) -> Finding
     )
 
 
-def _fix(facts: Facts) -> tuple[Advice, ...]:
+def _fix(facts: Facts, *, single: bool) -> tuple[Advice, ...]:
     fused = compiled(
         facts, "Short ops fused, and called without Python; needs a C++ compiler. Compare the step's time."
     )
@@ -223,7 +223,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         if steps_simulator(facts):
             return (_ONCE_FOR_ALL, simulator(facts), fused)
         return (_DECIDED_FOR_ALL, _ONCE_FOR_ALL, fused)
-    if _one_sample(facts):
+    if single:
         larger = larger_batch(facts, _SMALL)
         note = f"{larger.note} Code that takes the one result of a step, as by `.item()`, then gets several."
         return (msgspec.structs.replace(larger, note=note), fused)

@@ -38,7 +38,8 @@ MEMORY_BYTES = 2 * 1024**3
 _TINY_BATCH = 4
 _LARGE_SAMPLE_BYTES = 1024**2
 _OF_IMAGES = "smaller images, a faster decoder, crops before what is costly"
-_BATCHES_OF_AN_EPOCH = 10  # with fewer an epoch has nothing to put together
+# With fewer batches an epoch has nothing to put together.
+_BATCHES_OF_AN_EPOCH = 10
 
 
 def prefers_memory(facts: Facts) -> bool:

@@ -108,7 +108,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if ratio < limits["min_ratio"]:
         yield clear(f"waiting for data owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
         return
-    slow = wait.single_process and handed_over_as_slowly(facts)
+    slow = handed_over_as_slowly(facts)
     waits = duration(facts.steps.per_step(wait.owned.total_ns))
     who = "The GPU" if facts.device.main else "Training"
     yield Finding(

@@ -147,8 +147,7 @@ def _floor_ns(facts: Facts, found: Prepared) -> float:
     """What no step can be shorter than with the workers there are, or suit: the rest, their work, all work on all cores."""
     step, taken = facts.steps.per_step(facts.steps.total_ns), facts.steps.per_step(found.spans.total_ns)
     bound = facts.input.with_workers
-    handed = 0.0 if facts.input.wait.multi_process else bound.hand_over_ns or 0.0
-    return max(step - taken + handed, taken / _workers(facts), bound.shared_ns or 0.0)
+    return max(step - taken + (bound.hand_over_ns or 0.0), taken / _workers(facts), bound.shared_ns or 0.0)
 
 
 def _finding(facts: Facts, found: Prepared, ratio: float) -> Finding:

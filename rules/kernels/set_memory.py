@@ -62,10 +62,11 @@ import msgspec
 
 from analyzer.facts import Facts
 from analyzer.facts.kernels.set_memory import SetMemory
-from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, Shortened, clear, not_applicable
+from analyzer.finding import Advice, Confidence, Finding, Outcome, Saving, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.spans.intervals import IntervalSet
 from analyzer.units import duration, share
+from rules.along import with_its_work
 from rules.evidence import kernel_saving
 from traces.patterns import Pattern
 from traces.trace import Capability
@@ -203,14 +204,8 @@ def _finding(facts: Facts, found: SetMemory, ratio: float, fix: Advice, idle: In
 def _with_sums(facts: Facts, found: SetMemory, saving: Saving) -> Saving:
     """With what gradients of parts cost beside: each is written into its zeros, and all of them are added up, in full size."""
     work = facts.time.launched_in(found.summed)
-    return msgspec.structs.replace(
-        saving,
-        kernel_ns=saving.kernel_ns + work.total_ns,
-        usual_kernel_ns=saving.usual_shorter_ns,
-        basis=f"{saving.basis}; at most what writes the parts and adds them up goes as well",
-        shortened=(*saving.shortened, Shortened(work.spans, 1.0)),
-        behind=facts.sync.behind(found.summed) | (work.extent & facts.time.idle),
-    )
+    behind = facts.sync.behind(found.summed) | (work.extent & facts.time.idle)
+    return with_its_work(saving, work, behind, "what writes the parts and adds them up")
 
 
 def _adds_up(facts: Facts) -> bool:

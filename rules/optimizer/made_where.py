@@ -48,9 +48,8 @@ def own_change(facts: Facts, name: str) -> str | None:
 
 def others_class(facts: Facts, name: str) -> Maker | None:
     """A maker of the class where that is not torch's, for all its name, and cannot be asked for a fused update; None elsewhere."""
-    makers = _makers(facts, name)
-    foreign = [maker for maker in makers if maker.class_package != "torch" and maker.takes is not None]
-    return next((maker for maker in foreign if "fused" not in (maker.takes or ())), None)
+    foreign = (maker for maker in _makers(facts, name) if maker.class_package != "torch")
+    return next((maker for maker in foreign if maker.takes is not None and "fused" not in maker.takes), None)
 
 
 def by_library(facts: Facts, name: str) -> Maker | None:

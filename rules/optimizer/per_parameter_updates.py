@@ -68,15 +68,7 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.batched import with_kernels
-from rules.optimizer.advice import (
-    FOREACH_CLASSES,
-    FUSED_CLASSES,
-    WITHOUT_LISTS,
-    by_hand,
-    foreach,
-    fused,
-    together,
-)
+from rules.optimizer.advice import FOREACH_CLASSES, FUSED_CLASSES, WITHOUT_LISTS, by_hand, foreach, fused, together
 from rules.optimizer.decomposing import decomposes, decomposing
 from rules.optimizer.made_where import others_class, own_line
 from rules.optimizer.reading import ON_DEVICE, of_each_parameter

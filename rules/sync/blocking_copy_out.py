@@ -69,6 +69,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
+from analyzer.facts.sync.waiting_calls import WaitingCalls
 from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.spans.intervals import EMPTY, IntervalSet
@@ -129,31 +130,33 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         )
         return
     device = duration(facts.steps.per_step(calls.device_ns))
-    inside = f" inside `{calls.asker}`" if calls.asker else ""
+    inside = copied_to_send.where(facts, calls) or (f" inside `{calls.asker}`" if calls.asker else "")
     back = ", as much as is sent to it, in tensors of the same sizes" if returns else ""
-    aside = copied.total_ns > idle.total_ns
-    sent = copied_to_send.remedies(facts, calls)
-    fix = sent or (
-        _fix_inside(calls.asker)
-        if calls.asker
-        else keep_on_device(facts)
-        if back
-        else (_LENGTHS,)
-        if facts.sync.followed_by(calls, "aten::_pack_padded_sequence") > _MOST
-        else _fix(facts, aside=aside)
+    fix = copied_to_send.remedies(facts, calls) or _remedies(
+        facts, calls, returns=bool(returns), aside=copied.total_ns > idle.total_ns
     )
     yield finding(
         facts,
         calls,
         "copy_out",
         f"copying {size(facts.steps.per_step(calls.bytes))} a step from the device to the host"
-        f"{copied_to_send.where(facts, calls) or inside}{back}; the copies "
-        f"themselves take {device}",
+        f"{inside}{back}; the copies themselves take {device}",
         fix,
         "Record again: fewer `Memcpy DtoH` a step; the share of SY002 should fall below 2 %.",
         copied=copied if ratio >= limits["min_ratio"] and not also else EMPTY,
         also=also,
     )
+
+
+def _remedies(facts: Facts, calls: WaitingCalls, *, returns: bool, aside: bool) -> tuple[Advice, ...]:
+    """What to do about copies that no rank sends: by who asks for them, and by what becomes of them."""
+    if calls.asker:
+        return _fix_inside(calls.asker)
+    if returns:
+        return keep_on_device(facts)
+    if facts.sync.followed_by(calls, "aten::_pack_padded_sequence") > _MOST:
+        return (_LENGTHS,)
+    return _fix(facts, aside=aside)
 
 
 def _leaves(facts: Facts, state: IntervalSet, *, returns: bool, limits: Limits) -> bool:

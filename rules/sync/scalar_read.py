@@ -73,9 +73,10 @@ from msgspec.structs import replace
 
 from analyzer.facts import Facts
 from analyzer.facts.sync.waiting_calls import WaitingCalls
-from analyzer.finding import Advice, Finding, Outcome, Shortened, clear, not_applicable
+from analyzer.finding import Advice, Finding, Outcome, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count, share
+from rules.along import with_its_work
 from rules.optimizer.advice import FUSED_CLASSES, fused
 from rules.optimizer.per_parameter_norms import together
 from rules.optimizer.reading import ON_DEVICE, counters, mostly_in_updates, where
@@ -130,17 +131,15 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             f"({count(len(calls), 'waiting call')}){beside_work(facts, 'scalar')}"
         )
         return
-    extension, op = _extension(calls), reading_op(calls)
+    extension, op, sent = _extension(calls), reading_op(calls), copied_to_send.remedies(facts, calls)
     checks = facts.sync.checks(calls)
-    inside = (
+    inside = copied_to_send.where(facts, calls) or (
         f" inside `{extension}`, which copies them itself"
         if extension
         else f" inside `{op}`, which reads them itself"
         if op
         else ""
     )
-    sent = copied_to_send.remedies(facts, calls)
-    inside = copied_to_send.where(facts, calls) or inside
     fix = sent or (
         (_stated(extension),) if extension else (stated(op),) if op else _fixes(facts, calls, checks=checks >= _MOST)
     )
@@ -165,15 +164,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
 def _without_checks(facts: Facts, calls: WaitingCalls, found: Finding) -> Finding:
     """The finding where checks need not be made: what computes them goes as well, and the host is earlier by that."""
     made = facts.sync.checking(calls)
-    work = facts.time.launched_in(made)
-    saving = replace(
-        found.saving,
-        kernel_ns=found.saving.kernel_ns + work.total_ns,
-        usual_kernel_ns=found.saving.usual_shorter_ns,
-        shortened=(*found.saving.shortened, Shortened(work.spans, 1.0)),
-        behind=found.saving.behind | facts.sync.behind(made) | (facts.time.idle & made),
-        basis=f"{found.saving.basis}; at most what computes the checks goes as well",
-    )
+    behind = facts.sync.behind(made) | (facts.time.idle & made)
+    saving = with_its_work(found.saving, facts.time.launched_in(made), behind, "what computes the checks")
     return replace(found, saving=saving)
 
 

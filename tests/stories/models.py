@@ -145,6 +145,15 @@ def update_one_by_one(world: Clocked, name: str, *, parameters: int, dur: float 
     world.optimizer(begin, world.now - begin, name)
 
 
+def number_sent(world: Clocked) -> None:
+    """`torch.tensor(n, device="cuda")`: some Python, and the ops that make, send and hand over the tensor."""
+    world.idle(9)
+    world.host_op("aten::empty", 3)
+    sent_and_waited(world, 8)
+    world.host_op("aten::lift_fresh", 2)
+    world.host_op("aten::detach_", 3)
+
+
 def sent_and_waited(world: Clocked, size: int, *, path: str = TO) -> None:
     """A small tensor from pageable memory: the call, and a wait for the stream until it has arrived."""
     begin = world.now

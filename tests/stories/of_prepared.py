@@ -6,7 +6,7 @@ from functools import partial
 
 from building.clocked import Clocked
 from stories.devices import A100, of
-from stories.models import ADD, blocks, blocks_back, layers, layers_back, sent_and_waited, update
+from stories.models import ADD, blocks, blocks_back, layers, layers_back, number_sent, update
 from stories.story import Story
 
 MIB = 1 << 20
@@ -98,11 +98,7 @@ def _constants(made: bool) -> Clocked:
         for _ in range(24):
             layers(world, 1, 0.06)
             if made:
-                world.idle(9)
-                world.host_op("aten::empty", 3)
-                sent_and_waited(world, 8)
-                world.host_op("aten::lift_fresh", 2)
-                world.host_op("aten::detach_", 3)
+                number_sent(world)
             world.kernel_of("aten::mul", ADD, 4)
         layers_back(world, 24, 0.12)
         update(world, dur=600)

@@ -22,7 +22,8 @@ class WorkerBound(msgspec.Struct, frozen=True):
         shared_ns: The core time of a step, its loader's workers included, spread over all cores; None on a run with a device, where
             the host's part of it is not what lasts, and where nobody recorded the cores.
         cores: Cores the process may use; None where nobody recorded it.
-        hand_over_ns: What it takes here to get a batch from another process, which training waits for; None where not measured.
+        hand_over_ns: What it takes here to get a batch from another process, which training would wait for; None where that is not
+            measured, and where it gets them so now.
     """
 
     step_ns: float
@@ -83,5 +84,6 @@ def worker_bound(recording: RecordingFacts, device: DeviceFacts, steps: Steps, i
     cores_used = (known.process_cores or 0.0) + (known.worker_cpu_ratio or 0.0) * (known.num_workers or 0)
     shared = None if known.cores is None or not on_host else max(rest + computing, cores_used * step) / known.cores
     # A step may draw several batches, or one serve several steps.
-    handed = None if recording.hand_over_ns is None else recording.hand_over_ns * steps.per_step(len(input_wait))
+    each = recording.hand_over_ns if input_wait.single_process else None
+    handed = None if each is None else each * steps.per_step(len(input_wait))
     return WorkerBound(step, load, computing, rest, shared, known.cores, handed)

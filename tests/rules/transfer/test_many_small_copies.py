@@ -10,7 +10,7 @@ from building.builders import TraceBuilder
 from building.clocked import Clocked
 from rules.transfer.many_small_copies import RULE
 from running.one_rule import judged, run
-from stories.models import ADD, layers, layers_back, sent_and_waited, update
+from stories.models import ADD, layers, layers_back, number_sent, update
 
 
 def world(*, copies: int = 20, call: float = 100, size: int = 8, direction: str = "HtoD") -> TraceBuilder:
@@ -134,11 +134,7 @@ def sent_in_turns(*, slow: bool) -> Clocked:
         for _ in range(24):
             layers(world, 1, 0.06)
             if slow:
-                world.idle(9)
-                world.host_op("aten::empty", 3)
-                sent_and_waited(world, 8)
-                world.host_op("aten::lift_fresh", 2)
-                world.host_op("aten::detach_", 3)
+                number_sent(world)
             world.kernel_of("aten::mul", ADD, 4)
         layers_back(world, 24, 0.12)
         update(world, dur=600)

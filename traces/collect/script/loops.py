@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from functools import lru_cache
-from pathlib import Path
+
+from traces.collect.script.parsed import nodes_of
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -30,12 +30,7 @@ def loops_around(file: str, line: int, others: frozenset[int] = frozenset()) -> 
 @lru_cache(maxsize=64)
 def _parts(file: str) -> tuple[tuple[_Lines, ...], tuple[_Lines, ...]]:
     """Loops and functions of a file."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            nodes = list(ast.walk(ast.parse(Path(file).read_bytes())))
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return (), ()
+    nodes = nodes_of(file)
     return tuple(map(_lines, (node for node in nodes if isinstance(node, _LOOPS)))), tuple(
         map(_lines, (node for node in nodes if isinstance(node, _FUNCTIONS)))
     )

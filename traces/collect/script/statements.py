@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import linecache
-import warnings
 from functools import lru_cache
-from pathlib import Path
+
+from traces.collect.script.parsed import nodes_of
 
 # As a reader wants to see, and a trace to carry.
 _MOST_LINES, _MOST_TEXT = 16, 800
@@ -33,15 +33,9 @@ def statement_at(file: str, line: int) -> str | None:
 @lru_cache(maxsize=16)
 def _statements(file: str) -> tuple[_Lines, ...]:
     """First and last lines of the statements that hold no others."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            nodes = list(ast.walk(ast.parse(Path(file).read_bytes())))
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return ()
     simple = (
         node
-        for node in nodes
+        for node in nodes_of(file)
         if isinstance(node, ast.stmt) and not hasattr(node, "body") and not hasattr(node, "cases")
     )
     return tuple((node.lineno, node.end_lineno or node.lineno) for node in simple)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..common import FAILURES
@@ -20,14 +20,7 @@ def bytes_of(batch: Any, depth: int = 0) -> int | None:
         batch: A batch, a sample, or a part of one.
         depth: How far inside a batch it lies.
     """
-    size = _own(batch)
-    if size is not None:
-        return size
-    parts = _parts(batch) if depth < _MOST_DEPTH else None
-    if parts is None:
-        return None
-    sizes = [bytes_of(part, depth + 1) for part in parts]
-    return None if None in sizes else sum(one for one in sizes if one is not None)
+    return _sum_of(batch, _own, depth)
 
 
 def tensors_in(batch: Any, depth: int = 0) -> int | None:
@@ -37,15 +30,24 @@ def tensors_in(batch: Any, depth: int = 0) -> int | None:
         batch: A batch, or a part of one.
         depth: How far inside a batch it lies.
     """
-    if hasattr(batch, "element_size"):
-        return 1
-    if _own(batch) is not None:
-        return 0
-    parts = _parts(batch) if depth < _MOST_DEPTH else None
+    return _sum_of(batch, _tensors, depth)
+
+
+def _sum_of(thing: Any, counted: Callable[[Any], int | None], depth: int) -> int | None:
+    """What is counted of a thing itself, or of all its parts; None where one does not show what it holds."""
+    own = counted(thing)
+    if own is not None:
+        return own
+    parts = _parts(thing) if depth < _MOST_DEPTH else None
     if parts is None:
         return None
-    found = [tensors_in(part, depth + 1) for part in parts]
+    found = [_sum_of(part, counted, depth + 1) for part in parts]
     return None if None in found else sum(one for one in found if one is not None)
+
+
+def _tensors(thing: Any) -> int | None:
+    """One of a tensor, none of what else `_own` knows; None of what holds other things."""
+    return 1 if hasattr(thing, "element_size") else None if _own(thing) is None else 0
 
 
 def _own(thing: Any) -> int | None:
