@@ -46,10 +46,10 @@ At most the pauses. torchtitan gains 1.5 % with 512 GPUs; nanochat had pauses of
 Inferred pauses are possible ones only: an operating system that gives the CPU to another process looks the same. Where
 `advisor collect` saw that the thread had no core for as long, the rule cannot tell, nor where ops, in which no collection
 runs, stood still about as often as Python between them, for 10 ms as pauses do, or for 2 ms. A pause in one of the recorded steps
-says nothing of how often it comes:
-where pauses take more of each recorded step than the steps of the run without the profiler (`advisor collect` times them) exceed
-their median in the mean, or than a whole one takes where pauses are in most steps, they come less often there; the finding says so,
-is low, and calls no more likely than there is room for. A program that makes circular garbage with tensors in it needs
+says nothing of how often it comes. Where pauses take more of each recorded step than the passes would that `advisor collect` counts
+in the steps of the run without the profiler, each as long as a recorded one, they come less often there; so they do where those
+steps exceed their median by less in the mean, or where pauses are in most steps, and a whole one takes less. The finding then says
+so, is low, and calls no more likely than there is room for. A program that makes circular garbage with tensors in it needs
 the collector to free them.
 
 ## Thresholds
@@ -190,7 +190,10 @@ def _seldom(facts: Facts, time: IntervalSet) -> str:
     """How the run's steps without the profiler leave no room for as many pauses as the recorded ones hold."""
     run, each_ns = facts.recording.run_course, facts.steps.per_step(time.total_ns)
     assert run is not None
-    if each_ns > run.mean_ns:
+    if facts.time.counted_in_run_ns is not None and run.collections is not None:
+        held = count(run.collections.full, "pass", "passes") if run.collections.full else "no pass"
+        room = f"but the run's {run.steps} steps without the profiler held {held} over all objects"
+    elif each_ns > run.mean_ns:
         room = f"more than a whole step takes in the run without the profiler ({duration(run.mean_ns)}, the mean of {run.steps})"
     else:
         room = (
@@ -205,7 +208,7 @@ def _caveats(facts: Facts, time: IntervalSet, seldom: str | None, *, recorded: b
         return ("Inferred from silence: another process may have taken the CPU.",)
     if seldom is not None:
         return (seldom,)
-    once = facts.steps.count_with(time) == 1 < facts.steps.count
+    once = facts.steps.count_with(time) == 1 < facts.steps.count and facts.time.counted_in_run_ns is None
     return ("Seen in one step: how often it comes the recording cannot tell.",) if once else ()
 
 

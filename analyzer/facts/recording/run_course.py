@@ -42,6 +42,18 @@ _NOT_BETWEEN = ("loading", "ranks", "step")
 _REGULAR_RATIO = 0.2
 
 
+class Collections(msgspec.Struct, frozen=True):
+    """Passes of Python's garbage collector in a run's steps without the profiler.
+
+    Args:
+        middle: Over the two younger generations.
+        full: Over all objects.
+    """
+
+    middle: int
+    full: int
+
+
 class RunCourse(msgspec.Struct, frozen=True):
     """A run's steps without the profiler, and what lies between usual ones.
 
@@ -62,6 +74,7 @@ class RunCourse(msgspec.Struct, frozen=True):
         within: What was seen in usual ones that is no training, most first; the shares are of usual steps.
         stopped: Whether the run was ended once its steps were recorded.
         regular: Steps that come regularly and take longer, where long ones do not; None where there are none.
+        collections: Passes of the garbage collector in the steps; None where the recording does not tell.
     """
 
     steps: int
@@ -80,6 +93,7 @@ class RunCourse(msgspec.Struct, frozen=True):
     within: tuple[Place, ...]
     stopped: bool
     regular: RegularSteps | None
+    collections: Collections | None = None
 
     @property
     def mean_ns(self) -> float:
@@ -217,7 +231,16 @@ def run_course(meta: Meta) -> RunCourse | None:
         regular=regular_steps(*longest[longest[:, 0].argsort()].T)
         if len(longest) == steps and not long.any()
         else None,
+        collections=_collections(told.get("collections")),
     )
+
+
+def _collections(told: Any) -> Collections | None:
+    row = dict_of(told)
+    known = all(
+        isinstance(row.get(key), int) and not isinstance(row[key], bool) and row[key] >= 0 for key in ("middle", "full")
+    )
+    return Collections(row["middle"], row["full"]) if known else None
 
 
 def _pairs(rows: Any) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -21,7 +21,7 @@ from analyzer.facts.isolation import fact
 from analyzer.facts.recording.section import RecordingFacts
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
-from analyzer.facts.time.collected_in_run import collected_in_run_ns
+from analyzer.facts.time.collected_in_run import collected_in_run_ns, counted_in_run_ns
 from analyzer.facts.time.device_waits import DeviceWaits, device_waits
 from analyzer.facts.time.dispatching import dispatch_ratio, ways_between
 from analyzer.facts.time.host_loss import DISPATCH_BOUND_OP_NS, HostLoss, host_loss
@@ -199,7 +199,12 @@ class TimeFacts(Section):
     @fact
     def collected_in_run_ns(self) -> float | None:
         """What garbage collections can take of a step without the profiler; None where nobody knows, or as much as recorded."""
-        return collected_in_run_ns(self._recording, self._steps, self.pauses.collected)
+        return collected_in_run_ns(self._recording, self._steps, self.pauses.collected, self.counted_in_run_ns)
+
+    @fact
+    def counted_in_run_ns(self) -> float | None:
+        """What the passes of the collector that were counted in the run take of a step; None where nobody counted any."""
+        return counted_in_run_ns(self._recording, self.pauses.collected)
 
     @fact
     def stalled_ops(self) -> StalledOps:

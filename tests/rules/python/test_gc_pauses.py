@@ -81,6 +81,50 @@ def test_a_run_with_room_for_them_says_only_that_it_was_seen_once() -> None:
     assert not judged(RULE, world(slow=(2, 3))).finding.caveats
 
 
+@pytest.mark.parametrize(
+    ("full", "of_each_ms", "told"),
+    [
+        (
+            1,
+            48 / 198,
+            "the run's 198 steps without the profiler held 1 pass over all objects: there they come less often",
+        ),
+        (0, 0.0, "the run's 198 steps without the profiler held no pass over all objects: there they come less often"),
+        (40, None, None),
+    ],
+)
+def test_passes_counted_in_the_run_tell_how_often_they_come(
+    full: int, of_each_ms: float | None, told: str | None
+) -> None:
+    builder = in_a_run(80, 80, 80, 80, 80, 128)
+    builder.top["advisor"]["collections"] = {"full": 1, "asked": 0}
+    builder.top["advisor"]["run"]["collections"] = {"middle": 7, "full": full}
+    found = judged(RULE, builder)
+    assert (found.severity is Severity.INFO) == (told is not None)
+    assert told is None or told in found.finding.caveats[0]
+    if of_each_ms is None:
+        # As often as in the recorded steps: nothing is left to say.
+        assert (found.finding.saving.usual_claims, found.finding.caveats) == (None, ())
+    else:
+        assert found.usual_ns_per_step == pytest.approx(of_each_ms * 1_000_000, abs=1)
+
+
+@pytest.mark.parametrize("recorded", [0, 2])
+def test_middle_passes_are_as_long_as_recorded_ones_that_are_none_over_all_objects(recorded: int) -> None:
+    builder = in_a_run(80, 80, 80, 80, 80, 128, slow=(1, 3))
+    builder.top["advisor"]["collections"] = {"full": recorded, "asked": 0}
+    builder.top["advisor"]["run"]["collections"] = {"middle": 10, "full": 0}
+    usual = judged(RULE, builder).usual_ns_per_step
+    assert usual == pytest.approx(0 if recorded else 48_000_000 * 10 / 198, abs=1)
+
+
+@pytest.mark.parametrize("told", [None, {"middle": 1}, {"middle": -1, "full": 0}, {"middle": True, "full": 0}, [1, 2]])
+def test_a_count_of_another_shape_is_none(told: object) -> None:
+    builder = in_a_run(80, 80, 80, 80, 80, 128)
+    builder.top["advisor"]["run"]["collections"] = told
+    assert judged(RULE, builder).finding.caveats == ("Seen in one step: how often it comes the recording cannot tell.",)
+
+
 def test_silence_is_only_a_possible_pause() -> None:
     found = judged(RULE, world(recorded=False, pause=40_000))
     assert (found.severity, found.confidence) == (Severity.LOW, Confidence.LOW)

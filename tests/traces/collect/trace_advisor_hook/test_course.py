@@ -1,5 +1,6 @@
 """The course of a whole run: its steps in bounded memory, what makes some of them long, and what is seen meanwhile."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -94,6 +95,19 @@ def test_a_loader_of_usual_steps_is_none_of_another_loop() -> None:
 def test_loaders_without_end_take_no_more_room() -> None:
     course = _course([5.0] * 1000, loaders=[{1, 2 + number} for number in range(1000)])
     assert len(course._drawn) == 64
+
+
+def test_passes_of_the_collector_are_counted_in_steps_without_the_profiler() -> None:
+    course = Course()
+    course.step(0, 0, profiled=False, loaders=set())
+    for profiled in (False, True, False):
+        gc.collect(1)
+        gc.collect()
+        course.step(0, MS, profiled=profiled, loaders=set())
+        gc.collect()
+        course.worked(0)
+    told = course.told()["collections"]
+    assert (told["middle"], told["full"]) == (2, 2)
 
 
 def test_what_recording_takes_is_in_no_step() -> None:

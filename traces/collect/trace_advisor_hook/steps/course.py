@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import heapq
 import math
 import time
@@ -48,6 +49,9 @@ class Course:
         self.waiting = ThreadWait()
         self.waited_at_ns = self.waiting.ns()
         self.waited_ns = 0
+        # Passes of the garbage collector over the two younger generations and over all, in steps with the profiler off.
+        self.passes = [0, 0]
+        self._passes_at = _passes()
         self.bins: dict[int, list[int]] = {}
         self.longest: list[tuple[int, int]] = []
         self.limit_ns: int | None = None
@@ -68,13 +72,17 @@ class Course:
             Whether it is known to be an ordinary one: with the profiler off, and not long by what it took of a core.
         """
         if self.first_ns is None:
-            self.first_ns = now_ns
+            self.first_ns, self._passes_at = now_ns, _passes()
             return False
         self.steps += 1
+        passes, self._passes_at = self._passes_at, _passes()
         if profiled:
             self.profiled += 1
             self.profiled_ns += duration_ns
             return False
+        self.passes = [
+            sum_ + now - before for sum_, before, now in zip(self.passes, passes, self._passes_at, strict=True)
+        ]
         without_core_ns = min(self.lacked_ns(), duration_ns)
         self.waited_ns += without_core_ns
         duration_ns -= without_core_ns
@@ -145,6 +153,7 @@ class Course:
         """Recording itself took the time since then; the next step begins now."""
         self.last_ns, self.waited_at_ns = time.perf_counter_ns(), self.waiting.ns()
         self.own_ns += self.last_ns - since_ns
+        self._passes_at = _passes()
 
     def median_ns(self) -> int:
         """Mean of the bin in which the median of the steps lies; 0 without steps."""
@@ -169,11 +178,18 @@ class Course:
             "profiled_steps": self.profiled,
             "profiled_ns": self.profiled_ns,
             "waited_ns": self.waited_ns,
+            "collections": dict(zip(("middle", "full"), self.passes, strict=True)),
             # Count and sum of each bin, the shortest steps first.
             "times": [self.bins[key] for key in sorted(self.bins)],
             "longest": [[number, duration] for duration, number in sorted(self.longest, key=lambda item: item[1])],
             "other_batches_ns": self.other_batches_ns(),
         }
+
+
+def _passes() -> tuple[int, int]:
+    """Passes of the garbage collector so far: over the two younger generations, and over all objects."""
+    _, middle, full = gc.get_stats()
+    return int(middle["collections"]), int(full["collections"])
 
 
 def _count(bins: dict[int, list[int]], key: int, duration_ns: int) -> None:
