@@ -9,7 +9,9 @@ from analyzer.finding import Advice
 from analyzer.units import count, size
 from rules.changes import larger_batch
 from rules.data_loading import handing_over, words
+from rules.data_loading.cheaper import arrays, cheaper_samples
 from rules.data_loading.kept import made_once_already
+from rules.data_loading.looped import without_loop
 from rules.data_loading.packed import packed
 from rules.data_loading.parts import (
     collate_stays,
@@ -19,7 +21,7 @@ from rules.data_loading.parts import (
     prepared_before,
     sampler_leads,
 )
-from rules.data_loading.samples import are_images, may_be_images, random_samples, stored
+from rules.data_loading.samples import random_samples, stored
 from rules.data_loading.workers import (
     CHEAP_SAMPLE_NS,
     FEW_CORES,
@@ -37,7 +39,6 @@ MEMORY_BYTES = 2 * 1024**3
 # The smallest batch in PyTorch's own examples is 20 (word_language_model); so few are chosen where each is large, as volumes.
 _TINY_BATCH = 4
 _LARGE_SAMPLE_BYTES = 1024**2
-_OF_IMAGES = "smaller images, a faster decoder, crops before what is costly"
 # With fewer batches an epoch has nothing to put together.
 _BATCHES_OF_AN_EPOCH = 10
 
@@ -68,12 +69,16 @@ def ordered(facts: Facts) -> tuple[Advice, ...]:
     memory, offline = made_once(facts) if may_fit(facts) else (), prepare_offline(facts)
     workers = (more_workers(facts),) if suggested_workers(facts) else ()
     if _hide_little(facts):
-        less = (*memory, *offline) or (cheaper_samples(facts),)
+        less = (*memory, *offline) or cheaper_samples(facts)
         # What is kept serves the next pass, and there is none.
-        ways = (cheaper_samples(facts), *workers, *less) if made_once_already(facts) else (*less, *workers)
-        return united((*tiny_batches(facts), *ways))
-    first = (*memory, *workers) if prefers_memory(facts) else (*workers, *memory)
-    return united((*tiny_batches(facts), *first, *offline)) or (cheaper_samples(facts),)
+        ways = (
+            (*cheaper_samples(facts), *workers, *less)
+            if made_once_already(facts)
+            else (*arrays(facts), *less, *workers)
+        )
+        return united((*without_loop(facts), *tiny_batches(facts), *ways))
+    first = (*memory, *arrays(facts), *workers) if prefers_memory(facts) else (*workers, *arrays(facts), *memory)
+    return united((*without_loop(facts), *tiny_batches(facts), *first, *offline)) or cheaper_samples(facts)
 
 
 def _hide_little(facts: Facts) -> bool:
@@ -83,8 +88,11 @@ def _hide_little(facts: Facts) -> bool:
 
 
 def united(fixes: tuple[Advice, ...]) -> tuple[Advice, ...]:
-    """The fixes without one that says the same change again."""
-    return tuple({advice.code: advice for advice in reversed(fixes)}.values())[::-1]
+    """The fixes without one that says the change of an earlier one again."""
+    first: dict[str, Advice] = {}
+    for advice in fixes:
+        first.setdefault(advice.code, advice)
+    return tuple(first.values())
 
 
 def tiny_batches(facts: Facts) -> tuple[Advice, ...]:
@@ -232,21 +240,6 @@ def prepare_offline(facts: Facts) -> tuple[Advice, ...]:
     if drawn or librarys_collate_stays(facts):
         return ()
     return (prepared_before(facts),) if collate_stays(facts) else (stored(facts),)
-
-
-def cheaper_samples(facts: Facts) -> Advice:
-    """Less work a sample, where nothing of it can be done once."""
-    drawn = random_samples(facts)
-    known = are_images(facts)
-    ways = [_OF_IMAGES if known else "whole arrays at a time instead of a loop over what they hold"]
-    ways += (
-        []
-        if facts.recording.collected.random_samples is False and not drawn
-        else ["fewer or cheaper random transforms"]
-    )
-    notes = ["Samples come out different in every epoch, so that they cannot be made once and kept."] if drawn else []
-    notes += [f"Where they are images: {_OF_IMAGES}."] if not known and may_be_images(facts) else []
-    return Advice("text", f"Make a sample cheaper: {', '.join(ways)}, one pass for a whole batch.", " ".join(notes))
 
 
 def decode_on_device(facts: Facts) -> Advice:

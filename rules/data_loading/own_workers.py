@@ -6,7 +6,8 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice
 from analyzer.units import count
 from rules.data_loading import words
-from rules.data_loading.advice import cheaper_samples, prepare_offline
+from rules.data_loading.advice import prepare_offline
+from rules.data_loading.cheaper import cheaper_samples
 
 
 def own_workers(facts: Facts) -> str:
@@ -20,7 +21,7 @@ def own_workers(facts: Facts) -> str:
 
 def feed_own_workers(facts: Facts) -> tuple[Advice, ...]:
     """Processes instead of threads, more of them where cores are left, and less work for each batch."""
-    return (*_processes(facts), *(prepare_offline(facts) or (cheaper_samples(facts),)))
+    return (*_processes(facts), *(prepare_offline(facts) or cheaper_samples(facts)))
 
 
 def _processes(facts: Facts) -> tuple[Advice, ...]:

@@ -8,6 +8,7 @@ from analyzer.facts.recording.loader_code import LoaderFunction
 from analyzer.finding import Column, Location, Table
 from analyzer.units import share
 from rules import commands
+from rules.data_loading.looped import loop_sentence
 from rules.place import location
 
 _SHOWN_LINES = 6
@@ -19,7 +20,12 @@ def place(facts: Facts) -> Location | None:
 
 
 def sentence(facts: Facts) -> str:
-    """A sentence to put behind `why`, with a space before it; empty where nothing is known."""
+    """Sentences to put behind `why`, with a space before each; empty where nothing is known."""
+    return f"{loop_sentence(facts)}{_in_code(facts)}"
+
+
+def _in_code(facts: Facts) -> str:
+    """Whose code loading is, with a space before it; empty where nothing is known."""
     code = facts.input.code
     found = code.place
     if code.lines and found is None:

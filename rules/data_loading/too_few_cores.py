@@ -35,7 +35,9 @@ for images, labels in loader:
 1. Do once, offline, what every epoch repeats: decoding, resizing, tokenising.
 2. Move the rest to the device: torchvision.transforms.v2 (on a batch it draws once: all images get the same crop; kornia and
    DALI draw for each), `decode_jpeg(device="cuda")`.
-3. More cores per GPU: hardware, not software, is the limit then.
+3. Where the ops of samples show a Python loop through a tensor: the same on the whole tensor.
+4. Where `advisor collect` saw rows taken of a pandas table: arrays of its columns, made once.
+5. More cores per GPU: hardware, not software, is the limit then.
 
 ## Expected gain
 At most the idle time inside the loader, and of the idle time after it as much as loading took while the device was busy. Work
@@ -66,9 +68,11 @@ from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Sa
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share
 from rules.data_loading import place
-from rules.data_loading.advice import cheaper_samples, decode_on_device, more_workers, prepare_offline
+from rules.data_loading.advice import decode_on_device, more_workers, prepare_offline, united
 from rules.data_loading.bursts import is_bursty
+from rules.data_loading.cheaper import arrays, cheaper_samples
 from rules.data_loading.kept import made_once_already
+from rules.data_loading.looped import without_loop
 from rules.data_loading.own_workers import own_workers
 from rules.data_loading.parts import sampler_leads, sampler_takes
 from rules.data_loading.workers import suggested_workers
@@ -237,10 +241,10 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     workers = (more_workers(facts),) if facts.input.wait.single_process and suggested_workers(facts) else ()
     offline = prepare_offline(facts)
     if made_once_already(facts):
-        return (*device, cheaper_samples(facts), *workers, *offline)
+        return united((*without_loop(facts), *device, *cheaper_samples(facts), *workers, *offline))
     # The cores are what lacks: a worker beside training hides the rest of the step behind loading, and no more.
-    cheaper = () if offline or device else (cheaper_samples(facts),)
-    return (*offline, *device, *cheaper, *workers)
+    cheaper = () if offline or device else cheaper_samples(facts)
+    return united((*without_loop(facts), *arrays(facts), *offline, *device, *cheaper, *workers))
 
 
 RULE = Rule(META, check, __doc__)

@@ -124,7 +124,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         inherent = any(loop.of_layers for loop in facts.loops.found)
         layers = "; repeated layers and steps in time are the model's own" if inherent else ""
         yield clear(
-            f"loops over elements take at most {share(longest)} of the step, below {share(limits['min_ratio'])}{layers}"
+            f"loops over elements, but in the loader, take at most {share(longest)} of the step, "
+            f"below {share(limits['min_ratio'])}{layers}"
         )
         return
     for loop in costly[:_MAX_FINDINGS]:

@@ -67,7 +67,7 @@ def loading(trace: Trace, recording: RecordingFacts, host: HostFacts, input_wait
     """Measures the loader's calls on the main thread; empty where batches come from worker processes."""
     calls = input_wait.calls
     ops = trace.ops
-    within = _inside(ops, host.main_thread, calls)
+    within = ops_inside(ops, host.main_thread, calls)
     busy = IntervalSet.of_rows(within)
     samples, sequence = _repeated(within, calls)
     stated = recording.collected.batch_size
@@ -110,7 +110,7 @@ def _draws(ops: pd.DataFrame, calls: pd.DataFrame) -> float:
     return float(np.median(np.bincount(call, minlength=len(starts))))
 
 
-def _inside(ops: pd.DataFrame, thread: int | None, calls: pd.DataFrame) -> pd.DataFrame:
+def ops_inside(ops: pd.DataFrame, thread: int | None, calls: pd.DataFrame) -> pd.DataFrame:
     """Outermost ops of a thread that begin inside a call."""
     if not len(calls):
         return ops.iloc[:0]

@@ -11,6 +11,7 @@ from analyzer.facts.input.loading import Loading, loading
 from analyzer.facts.input.padding import Padding, padding
 from analyzer.facts.input.prepared import Prepared, prepared
 from analyzer.facts.input.receiving import Receiving, receiving
+from analyzer.facts.input.sample_loop import SampleLoop, sample_loop
 from analyzer.facts.input.wait import InputWait, input_wait
 from analyzer.facts.input.wait_pattern import WaitPattern, wait_pattern
 from analyzer.facts.input.worker_bound import WorkerBound, worker_bound
@@ -115,3 +116,8 @@ class InputFacts(Section):
     def float_images(self) -> FloatImages:
         """Batches of images that travel as 32-bit floats."""
         return float_images(self.trace, self._host, self._transfer, self.loading)
+
+    @fact
+    def sample_loop(self) -> SampleLoop | None:
+        """The loop through a tensor that takes most of making samples; None where none is known."""
+        return sample_loop(self.trace, self._host, self.wait, self.loading)

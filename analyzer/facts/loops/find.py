@@ -27,7 +27,7 @@ from analyzer.spans.usual import usual_ns
 from traces.patterns import Pattern
 from traces.trace import Trace
 
-__all__ = ["Loop", "find_loops", "loop_of", "may_be_the_steps"]
+__all__ = ["Loop", "find_loops", "loop_of", "may_be_the_steps", "takes_elements"]
 
 # Repetitions from which a run is a loop (torch's ForLoopIndexingPattern).
 MIN_REPEATS = 10
@@ -223,7 +223,7 @@ def _loop(
         unit=unit,
         in_some_turns=some,
         independent=PLAIN_PRODUCTS.issuperset(unit) and none_of_another(trace.ops, tree, members),
-        indexed=_takes_elements(unit + some) or any(_SPLITTING.match(text) for text in split),
+        indexed=takes_elements(unit + some) or any(_SPLITTING.match(text) for text in split),
         of_layers=bool(layers[position].any()),
         phase=phase,
         repeats=int(runs.repeats.sum()),
@@ -241,7 +241,8 @@ def _loop(
     )
 
 
-def _takes_elements(unit: tuple[str, ...]) -> bool:
+def takes_elements(unit: tuple[str, ...]) -> bool:
+    """Whether turns of these ops go through one tensor."""
     return any(_INDEXING.match(text) for text in unit) and not all(_ROWS.match(text) for text in unit)
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from traces.trace import Meta
 
+_MOST_TABLES = 4
 _ROLES = ("dataset", "transform", "collate", "sampler")
 
 
@@ -19,12 +20,14 @@ class LoaderFunction(msgspec.Struct, frozen=True):
         name: Its name with its class, `Signals.__getitem__`.
         file: Path relative to the project.
         begins: The line where it begins.
+        tables: Names under which its object holds tables of pandas of which it takes rows.
     """
 
     role: str
     name: str
     file: str
     begins: int
+    tables: tuple[str, ...] = ()
 
 
 def loader_functions(meta: Meta) -> tuple[LoaderFunction, ...]:
@@ -34,7 +37,16 @@ def loader_functions(meta: Meta) -> tuple[LoaderFunction, ...]:
         meta: What the file says of itself; nothing is believed about its shape.
     """
     rows = meta.advisor.get("loader_code")
-    return tuple(LoaderFunction(row["role"], row["name"], row["file"], row["line"]) for row in _sound(rows))
+    return tuple(
+        LoaderFunction(row["role"], row["name"], row["file"], row["line"], _names(row.get("tables")))
+        for row in _sound(rows)
+    )
+
+
+def _names(found: Any) -> tuple[str, ...]:
+    """Names of attributes, few, and none that is no name."""
+    rows = found if isinstance(found, list) else []
+    return tuple(name for name in rows[:_MOST_TABLES] if isinstance(name, str) and name.isidentifier())
 
 
 def _sound(rows: Any) -> list[dict[str, Any]]:

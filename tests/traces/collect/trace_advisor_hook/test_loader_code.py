@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 pytest.importorskip("torch")
@@ -293,3 +294,41 @@ def test_keras_own_adapter_tells_its_workers(monkeypatch: pytest.MonkeyPatch) ->
     loader = adapters.PyDatasetAdapter(Drawn(workers=2)).get_torch_dataloader()
     assert describe_loader(loader)["own_workers"] == {"workers": 2, "processes": False}
     assert "own_workers" not in describe_loader(adapters.PyDatasetAdapter(Drawn()).get_torch_dataloader())
+
+
+class Table(Dataset[Any]):
+    """Samples of a table's rows; `names` is one that no sample takes."""
+
+    def __init__(self, rows: Any) -> None:
+        self.rows, self.names = rows, rows.copy()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> Any:
+        return torch.tensor([self.rows.iloc[index][name] for name in ("x", "y")])
+
+
+class Columns(Table):
+    def __getitem__(self, index: int) -> Any:
+        return torch.tensor(self.rows["x"][index])
+
+
+class Streamed(IterableDataset[Any]):
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
+
+    def __iter__(self) -> Any:
+        return (row for _, row in self.rows.iterrows())
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(Table, ["rows"]), (Columns, None), (Streamed, ["rows"])])
+def test_a_table_of_which_samples_take_rows_is_told(kind: Any, expected: list[str] | None) -> None:
+    data = kind(pd.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0]}))
+    (row,) = (one for one in loader_code(DataLoader(data)) if one["role"] == "dataset")
+    assert row.get("tables") == expected
+
+
+def test_arrays_are_no_tables() -> None:
+    (row,) = (one for one in loader_code(DataLoader(Table(torch.zeros(3)[None].numpy()))) if one["role"] == "dataset")
+    assert "tables" not in row

@@ -9,13 +9,14 @@ from typing import Any
 from ..common import FAILURES
 from ..software.own_code import is_own, qualified
 from .dataset_parts import data_sets, functions_of, transforms_of
+from .tables import tables_of
 
 _MAKES_SAMPLES = ("__getitems__", "__getitem__", "__iter__", "get", "_transform")
 _MOST = 20
 
 
 def loader_code(loader: Any) -> list[dict[str, Any]]:
-    """Rows of role, name, file and first line (of the definition), the nearest to the sample first; none is a library's.
+    """Rows of role, name, file, first line (of the definition) and tables, the nearest to the sample first; none is a library's.
 
     Args:
         loader: A `DataLoader`; None where there is none, which gives no rows.
@@ -27,14 +28,14 @@ def loader_code(loader: Any) -> list[dict[str, Any]]:
             for code, owner in _codes(thing, names):
                 if code not in seen and is_own(code.co_filename) and len(rows) < _MOST:
                     seen.add(code)
-                    rows.append(
-                        {
-                            "role": role,
-                            "name": qualified(code, owner),
-                            "file": code.co_filename,
-                            "line": code.co_firstlineno,
-                        }
-                    )
+                    row = {
+                        "role": role,
+                        "name": qualified(code, owner),
+                        "file": code.co_filename,
+                        "line": code.co_firstlineno,
+                    }
+                    tables = tables_of(code, owner)
+                    rows.append(row | {"tables": tables} if tables else row)
     except FAILURES:  # the user's objects may answer anything, at any attribute
         return rows
     return rows

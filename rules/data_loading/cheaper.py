@@ -1,0 +1,46 @@
+"""Less work for each sample: without the loop or the table that is known to cost it, else without what usually does."""
+
+from __future__ import annotations
+
+from analyzer.facts import Facts
+from analyzer.finding import Advice
+from rules.data_loading.looped import without_loop
+from rules.data_loading.samples import are_images, may_be_images, random_samples
+
+_OF_IMAGES = "smaller images, a faster decoder, crops before what is costly"
+
+
+def cheaper_samples(facts: Facts) -> tuple[Advice, ...]:
+    """Less work a sample, where nothing of it can be done once: what is known to cost it, and what usually does."""
+    return without_loop(facts) or (*arrays(facts), _ways(facts))
+
+
+def arrays(facts: Facts) -> tuple[Advice, ...]:
+    """Arrays of a table's columns, where the data set's own code takes rows of tables; nothing elsewhere."""
+    found = next(((code, code.tables[0]) for code in facts.input.code.functions if code.tables), None)
+    if found is None or may_be_images(facts):
+        return ()
+    code, name = found
+    return (
+        Advice(
+            "diff",
+            f"-row = self.{name}.iloc[index]\n+self.values = self.{name}[columns].to_numpy()   # once, in __init__\n"
+            "+row = self.values[index]",
+            f"`{code.name}` takes rows of a pandas table: pandas makes new objects for each, an array only shows its part. Sums, "
+            "means and dates of rows are computed once as well, as columns.",
+        ),
+    )
+
+
+def _ways(facts: Facts) -> Advice:
+    drawn = random_samples(facts)
+    known = are_images(facts)
+    ways = [_OF_IMAGES if known else "whole arrays at a time instead of a loop over what they hold"]
+    ways += (
+        []
+        if facts.recording.collected.random_samples is False and not drawn
+        else ["fewer or cheaper random transforms"]
+    )
+    notes = ["Samples come out different in every epoch, so that they cannot be made once and kept."] if drawn else []
+    notes += [f"Where they are images: {_OF_IMAGES}."] if not known and may_be_images(facts) else []
+    return Advice("text", f"Make a sample cheaper: {', '.join(ways)}, one pass for a whole batch.", " ".join(notes))

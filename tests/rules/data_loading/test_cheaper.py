@@ -1,0 +1,112 @@
+"""Samples made cheaper: the loop through a tensor that they are made by, the table of which they take rows, or what is usual."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from building.builders import TraceBuilder
+from rules.data_loading.input_bound import RULE as DL001
+from rules.data_loading.single_process_loader import RULE as DL002
+from rules.data_loading.too_few_cores import RULE as DL007
+from running.one_rule import judged
+
+SAMPLES, SAMPLE, REST = 4, 10_000, 10_000
+PAIR = ("aten::select", "aten::ne", "aten::is_nonzero")
+TABLE = {"role": "dataset", "name": "Rows.__getitem__", "file": "data.py", "line": 3, "tables": ["df"]}
+
+
+def world(
+    *, unit: tuple[str, ...] = PAIR, turns: int = 100, cores: int = 2, draws: bool = True, **advisor: Any
+) -> TraceBuilder:
+    """Four steps: four samples of 10 ms, each with so many turns of a loop that take 90 us, then an op of the model's."""
+    known = {
+        "usable_cores": cores,
+        "batch_size": SAMPLES,
+        "loader": {"num_workers": 0, "batch_size": SAMPLES},
+        **advisor,
+    }
+    builder = TraceBuilder(None, advisor=known)
+    load = SAMPLES * SAMPLE
+    for number in range(4):
+        at = number * (load + REST)
+        builder.step(number, at, load + REST).loader(at, load, workers=0)
+        for sample in range(SAMPLES):
+            begin = at + sample * SAMPLE
+            if draws:
+                builder.op("aten::randint", begin + 20, 10)
+            for turn in range(turns):
+                for place, name in enumerate(unit):
+                    builder.op(name, begin + 40 + turn * 90 + place * 90 / len(unit), 60 / len(unit))
+        builder.op("aten::linear", at + load, REST)
+    return builder
+
+
+@pytest.mark.parametrize(("rule", "cores"), [(DL007, 2), (DL001, 2), (DL001, 16), (DL002, 16)])
+def test_a_loop_through_a_tensor_is_named_and_its_remedy_comes_first(rule: Any, cores: int) -> None:
+    found = judged(rule, world(cores=cores)).finding
+    assert (
+        "90 % of the loading is a Python loop through a tensor: `aten::select`, `aten::ne`, `aten::is_nonzero`, "
+        "100 times a sample." in found.why
+    )
+    assert found.fix[0].code.endswith("+places = (values != wanted).nonzero().flatten()")
+    assert not any("Make a sample cheaper" in one.code for one in found.fix)
+
+
+@pytest.mark.parametrize(
+    ("unit", "turns"),
+    [
+        # What repeats once a sample is the sample; a sample of many tensors is a row of each of them.
+        (PAIR, 1),
+        (PAIR, 9),
+        (("aten::select",), 100),
+        # Goes through no tensor.
+        (("aten::mul", "aten::add"), 100),
+    ],
+)
+def test_what_is_no_loop_through_a_tensor_is_not_named(unit: tuple[str, ...], turns: int) -> None:
+    found = judged(DL007, world(unit=unit, turns=turns)).finding
+    assert "Python loop" not in found.why
+    assert not any("nonzero" in one.code for one in found.fix)
+
+
+def test_a_loop_that_little_of_a_sample_is_made_by_is_not_named() -> None:
+    assert "Python loop" not in judged(DL007, world(turns=40)).finding.why
+
+
+@pytest.mark.parametrize("draws", [True, False])
+def test_of_batches_of_unknown_size_ops_tell_samples_from_turns(*, draws: bool) -> None:
+    """One op that comes once in so many turns shows where samples begin; without any, each turn may be one."""
+    builder = world(draws=draws)
+    for name in ("batch_size", "loader"):
+        del builder.top["advisor"][name]
+    assert ("Python loop" in judged(DL001, builder).finding.why) is draws
+
+
+@pytest.mark.parametrize(
+    ("tables", "library", "told"), [(["df"], None, True), ([], None, False), (["df"], "torchvision", False)]
+)
+def test_rows_of_a_table_become_arrays(tables: list[str], library: str | None, told: bool) -> None:
+    """Of images most is decoding: what a row of the table costs does not matter there."""
+    frameworks = {"imported": {library: None}, "loop": [], "data": []} if library else {"imported": {}}
+    builder = world(turns=0, loader_code=[TABLE | {"tables": tables}], frameworks=frameworks, dataset={"random": True})
+    fixes = judged(DL007, builder).finding.fix
+    assert ("self.df[columns].to_numpy()" in fixes[0].code) is told
+    assert any("Make a sample cheaper" in one.code for one in fixes)
+
+
+@pytest.mark.parametrize("tables", [None, "df", [3], ["no name"], {"df": 1}])
+def test_tables_of_another_shape_are_none(tables: object) -> None:
+    builder = world(turns=0, loader_code=[TABLE | {"tables": tables}], dataset={"random": True})
+    assert not any("to_numpy" in one.code for one in judged(DL007, builder).finding.fix)
+
+
+@pytest.mark.parametrize(("rule", "cores"), [(DL007, 2), (DL001, 2), (DL002, 16)])
+@pytest.mark.parametrize("known", [True, False])
+def test_arrays_are_advised_beside_other_ways_once(rule: Any, cores: int, *, known: bool) -> None:
+    code = [TABLE] if known else []
+    builder = world(turns=0, cores=cores, loader_code=code, dataset={"random": False}, frameworks={"imported": {}})
+    codes = [one.code for one in judged(rule, builder).finding.fix]
+    assert sum("to_numpy" in code for code in codes) == known
+    assert any("torch.save" in code or "num_workers" in code for code in codes)
