@@ -48,7 +48,8 @@ of SparseAdam 172 in place of Adam's 760; with a tenth of the rows it takes abou
 Each index is taken for another row. Tables that are multiplied as well (tied to the head of a language model) have a dense
 gradient anyway: the rule leaves them alone (without shapes where the backward pass adds up something as large), and so it does
 with momentum in SGD, whose sparse buffers would grow, and with optimizers that refuse sparse gradients. NCCL reduces no sparse
-gradients, gloo does; FSDP shards none. `mode="max"` of `EmbeddingBag` has none.
+gradients, gloo does; FSDP shards none. `mode="max"` of `EmbeddingBag` has none. Without shapes, a thread that had no core for as
+long as filling takes tells nothing of tables.
 
 ## Thresholds
 - `min_ratio`: share of the used steps that goes into whole tables from which the rule fires.

@@ -32,6 +32,11 @@ def by_time(facts: Facts, limits: Limits) -> Finding | Outcome:
         return clear(
             f"filling gradients with zeros takes {share(ratio)} of the step, below {share(limits['min_ratio'])}"
         )
+    if facts.steps.ratio(timed.fill_ns - facts.time.without_core_ns) < limits["min_ratio"]:
+        return cannot_tell(
+            f"{_UNKNOWN}; filling gradients with zeros takes {share(ratio)} of the step, but the thread "
+            f"{facts.time.core_words} of it"
+        )
     if timed.summed:
         return cannot_tell(_UNKNOWN + _TIED)
     refused = refuses(facts)

@@ -15,6 +15,8 @@ from traces.reader.names.vocabulary import annotation_kind, is_backward_node
 WORTH_A_PLACE = 0.25
 MOST = 0.5
 _NAME_LENGTH = 60
+# What `.numpy()` and `.tolist()` call last, on the host.
+_HANDED_OVER = ("aten::resolve_neg", "aten::resolve_conj")
 # What a program or a library calls its own backward pass and update: `DeepSpeedZeroOptimizer.step`, `## backward ##`.
 _OF_UPDATE = Pattern(r"optimi[sz]er|backward", re.IGNORECASE)
 
@@ -29,9 +31,14 @@ def between(facts: Facts, time: IntervalSet) -> str:
         return f"; {share(first.total_ns / time.total_ns)} of it lies between nodes of the backward pass"
     place = f", inside the range `{inside[:_NAME_LENGTH]}`" if inside is not None else ""
     place += ", between the backward pass and the update" if behind_backward(facts, time) else ""
-    return (
-        f"; {share(first.total_ns / time.total_ns)} of it lies after `{first.before}` and before `{first.after}`{place}"
-    )
+    before = f"`{first.before}`" + (" (`.numpy()` and `.tolist()` end with it)" if first.before in _HANDED_OVER else "")
+    return f"; {share(first.total_ns / time.total_ns)} of it lies after {before} and before `{first.after}`{place}"
+
+
+def on_arrays(facts: Facts, time: IntervalSet) -> bool:
+    """Whether the place that is named of the time follows a tensor that became an array or a list."""
+    found = facts.sync.silences(time)
+    return bool(found) and found[0].total_ns >= WORTH_A_PLACE * time.total_ns and found[0].before in _HANDED_OVER
 
 
 def in_backward(facts: Facts, time: IntervalSet) -> bool:

@@ -6,7 +6,7 @@ from analyzer.facts.loops.find import Loop
 from analyzer.finding import Advice
 from rules.python.read_values import reads
 
-_SELDOM = Advice(
+MEASURED_SELDOM = Advice(
     "text",
     "Where it is a metric, of your own or of a library: every so many steps, or once an epoch of counts or outputs that are kept. "
     "With torchmetrics: `metric.update(...)` in the step, `metric.compute()` when the epoch ends; in Lightning "
@@ -41,4 +41,4 @@ def measures(loop: Loop) -> str:
 
 def measured_seldom(loop: Loop) -> tuple[Advice, ...]:
     """What to do about a metric; nothing of a loss, and of what lies elsewhere."""
-    return (_SELDOM,) if measures(loop) else ()
+    return (MEASURED_SELDOM,) if measures(loop) else ()

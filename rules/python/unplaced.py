@@ -7,7 +7,8 @@ from analyzer.finding import Advice
 from analyzer.spans.intervals import IntervalSet
 from rules.python import after_reads, in_framework, prepared
 from rules.python.advice import look, simulator
-from rules.python.between_ops import acts_on_values
+from rules.python.between_ops import acts_on_values, on_arrays
+from rules.python.measuring import MEASURED_SELDOM
 from rules.transfer.advice import COMPUTED_ON_DEVICE
 
 
@@ -27,15 +28,21 @@ def remedies(
     if (read := after_reads.in_between(facts, time)) is not None:
         return (read, look(facts), *late)
     if not acts_on_values(facts, time) or in_framework.unnamed(facts):
-        return (look(facts), *late, *moving)
+        # Arrays once a step are measured, plotted or kept as often as anything else.
+        measured = (MEASURED_SELDOM,) if on_arrays(facts, time) and not _often(facts, time) else ()
+        return (look(facts), *late, *measured, *moving)
     through = facts.transfer.through_host.host & time
     if 2 * through.total_ns > time.total_ns:
         return (COMPUTED_ON_DEVICE, look(facts), *late)
     # Once a step the loss may have been read, and the next batch be made by other means than a DataLoader; more often no batch is.
-    often = facts.steps.noun != "recording" and facts.sync.silences(time)[0].stretches > facts.steps.count
     others = simulator(facts)
     return (
         (look(facts), others, *late)
-        if often
+        if _often(facts, time)
         else (look(facts), *late, *(one for one in moving if one != others), others)
     )
+
+
+def _often(facts: Facts, time: IntervalSet) -> bool:
+    """Whether the place that holds most of the time comes several times a step."""
+    return facts.steps.noun != "recording" and facts.sync.silences(time)[0].stretches > facts.steps.count

@@ -253,6 +253,15 @@ def test_time_tells_without_shapes_how_few_rows_are_looked_up() -> None:
     assert "record_shapes=True" in found.finding.saving.basis
 
 
+@pytest.mark.parametrize(("lacked", "fires"), [(0.05, True), (0.9, False)])
+def test_time_tells_nothing_where_the_thread_had_no_core_for_as_long(lacked: float, *, fires: bool) -> None:
+    builder = world(shapes=False)
+    builder.top["advisor"] = {"core_wait_ratio": lacked}
+    result = run(RULE, builder)
+    assert bool(result.findings) is fires
+    assert fires or "but the thread had no core for" in result.reason
+
+
 def test_other_training_is_advised_with_less_confidence_without_shapes() -> None:
     found = judged(RULE, world(shapes=False, optimizer="Adam", each=2_000))
     assert found.confidence is Confidence.LOW

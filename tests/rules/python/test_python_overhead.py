@@ -420,6 +420,15 @@ def test_without_stacks_the_place_is_named_by_the_ops_around_it() -> None:
     assert table.rows == (("aten::item", "aten::randn", 1, 1_500_000),)
 
 
+@pytest.mark.parametrize(
+    ("after", "measured"), [("aten::resolve_neg", True), ("aten::item", False), ("aten::add", False)]
+)
+def test_arrays_made_once_a_step_may_be_for_a_metric(after: str, *, measured: bool) -> None:
+    found = judged(RULE, saving_each_step(after=after)).finding
+    assert ("(`.numpy()` and `.tolist()` end with it)" in found.why) is measured
+    assert any("Where it is a metric" in one.code for one in found.fix) is measured
+
+
 def test_an_update_before_it_is_named_as_a_whole() -> None:
     builder = saving_each_step(after="aten::addcdiv_")
     for number in range(4):
