@@ -8,9 +8,10 @@ model that was turned to match it.
 A vector register holds half as many 64-bit floats as 32-bit ones, and each moves twice the bytes.
 
 ## How it is measured
-Time in matrix ops whose first tensor is `double` (needs `record_shapes=True`), on the step's thread, in calls of 10 us or more:
-of shorter ones most is no arithmetic. The saving is half of it: the ratio of the vector units' rates, and of the bytes. Unit:
-nanoseconds.
+Time in matrix ops whose first tensor is `double` (`record_shapes=True`), on the step's thread, in calls of 10 us or more: of
+shorter ones most is no arithmetic. Without shapes all of them count where each number that the optimizer updates has 8 bytes
+(`advisor collect` tells), and none where each has 4: layers take inputs of their weights' type. The saving is half of it: the
+ratio of the vector units' rates, and of the bytes. Unit: nanoseconds.
 
 ## Example
 Slow:
@@ -67,6 +68,7 @@ META = RuleMeta(
 
 # A vector register holds half as many 64-bit floats, and half as many come with each byte.
 _SAVED = 0.5
+_BYTES = 8
 
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
@@ -78,19 +80,25 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if facts.steps.ratio(work.matrix.total_ns) < limits["min_ratio"]:
         yield clear(f"matrix work takes {share(facts.steps.ratio(work.matrix.total_ns))} of the step")
         return
-    if not work.typed:
+    each = None if work.typed else facts.recording.number_bytes
+    if each == _BYTES // 2:
+        yield clear("each number that the optimizer updates has 4 bytes: layers multiply none of 64 bits")
+        return
+    if not work.typed and each != _BYTES:
         yield cannot_tell("needs record_shapes=True: the number format of the matrix work is not known")
         return
-    ratio = facts.steps.ratio(work.double.total_ns)
+    double = work.double if work.typed else work.matrix
+    ratio = facts.steps.ratio(double.total_ns)
     if ratio < limits["min_ratio"]:
         floor = share(limits["min_ratio"])
         yield clear(f"matrix work on 64-bit floats takes {share(ratio)} of the step, below {floor}")
         return
+    told = "by input types" if work.typed else f"as each number that the optimizer updates has {_BYTES} bytes"
     yield Finding(
-        why=f"Matrix work on 64-bit floats takes {duration(facts.steps.per_step(work.double.total_ns))} of "
-        f"{facts.steps.each} ({share(ratio)}), by input types.",
+        why=f"Matrix work on 64-bit floats takes {duration(facts.steps.per_step(double.total_ns))} of "
+        f"{facts.steps.each} ({share(ratio)}), {told}.",
         saving=Saving(
-            work.double.scaled(_SAVED),
+            double.scaled(_SAVED),
             basis="half of the 64-bit matrix work: 32-bit floats are computed at twice the rate and are half the bytes",
         ),
         fix=(
@@ -101,7 +109,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             ),
         ),
         verify="Record again with record_shapes=True: no matrix op should have an input of type `double`.",
-        steps_seen=facts.steps.count_with(work.double),
+        steps_seen=facts.steps.count_with(double),
         confidence=Confidence.MEDIUM,
         caveats=("Intended where results need more than seven digits.",),
     )

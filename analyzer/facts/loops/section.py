@@ -80,13 +80,9 @@ class LoopFacts(Section):
     @fact
     def recurrences(self) -> tuple[Recurrence, ...]:
         """Loops that step a recurrent cell, longest first."""
-        known = self._recording.collected
-        each = (
-            None
-            if not known.parameters or known.parameters_bytes is None
-            else known.parameters_bytes / known.parameters
+        return recurrences(
+            self.trace, self._device, self._time, self.found, self._kernels, self._recording.number_bytes
         )
-        return recurrences(self.trace, self._device, self._time, self.found, self._kernels, each)
 
     def expert_loss(self, loop: Loop) -> HostLoss:
         """What it costs to call groups one by one, without their products."""

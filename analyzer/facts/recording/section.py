@@ -33,6 +33,12 @@ class RecordingFacts(Section):
         """What `advisor collect` recorded beside the events."""
         return collected(self.trace.meta)
 
+    @property
+    def number_bytes(self) -> float | None:
+        """Bytes of each number that the optimizers update, in the mean; None where nobody told."""
+        known = self.collected
+        return known.parameters_bytes / known.parameters if known.parameters and known.parameters_bytes else None
+
     @fact
     def hand_over_ns(self) -> int | None:
         """What it would take to get a batch from another process; None where nobody measured it."""

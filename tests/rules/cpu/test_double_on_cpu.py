@@ -48,6 +48,33 @@ def test_cannot_tell_without_types() -> None:
     assert "record_shapes=True" in result.reason
 
 
+@pytest.mark.parametrize(
+    ("each", "state"),
+    [
+        (8, State.FIRED),
+        (4, State.CLEAR),
+        # Some of both, or of 16 bits: which of them are multiplied is not told.
+        (6, State.CANNOT_TELL),
+        (2, State.CANNOT_TELL),
+        (None, State.CANNOT_TELL),
+    ],
+)
+def test_bytes_of_the_parameters_tell_without_types(each: int | None, state: State) -> None:
+    builder = world(kind=None)
+    builder.top["advisor"] = {"model": {"parameters": 100, "bytes": each and 100 * each}}
+    result = run(RULE, builder)
+    assert result.state is state
+    if state is State.FIRED:
+        assert "(50 %), as each number that the optimizer updates has 8 bytes." in result.findings[0].why
+        assert judged(RULE, builder).ns_per_step == 2_500_000
+
+
+def test_types_of_the_work_itself_come_first() -> None:
+    builder = world(kind="float")
+    builder.top["advisor"] = {"model": {"parameters": 100, "bytes": 800}}
+    assert run(RULE, builder).state is State.CLEAR
+
+
 def test_not_applicable_on_a_device() -> None:
     builder = TraceBuilder()
     builder.step(0, 0, 1_000).launch(10, kernel_start=20, kernel_dur=900)
