@@ -17,7 +17,7 @@ from analyzer.spans.arrays import BoolArray
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
 from analyzer.units import share
-from analyzer.verdict.shares import WORTH_TELLING_APART
+from analyzer.verdict.outside_passes import outside_passes
 from traces.patterns import Pattern
 
 # Kinds of kernels as a person would sum them up. `other` is left out: nothing is known of it.
@@ -52,10 +52,6 @@ _IS_SOME = 0.05
 # Ops whose kernels' kind says what they are: models are made of these.
 _PRODUCT = Pattern(
     r"aten::_?(?:(?:add|b|baddb|addb|scaled_)?mm|linear|matmul|(?:cudnn_|miopen_)?convolution\w*|\w+attention\w*)$"
-)
-# On the CPU, what computes layers and little else: products of two tensors may be a metric's.
-_OF_LAYERS = Pattern(
-    r"aten::(?:mkldnn_convolution|_?slow_conv\w*|thnn_conv2d|addmm|native_layer_norm|\w+attention\w*)$"
 )
 # The whole of an update in one op.
 _FUSED_UPDATE = Pattern(r"aten::_fused_(?:adamw?|adagrad|sgd)_$")
@@ -153,26 +149,7 @@ def _op_alone(facts: Facts, *, names_update: bool) -> str:
     update = _update_alone(facts)
     if first or update:
         return first or ("" if names_update else update)
-    return _outside_passes(facts) or _alone_takes(facts, facts.kernels.longest_op)
-
-
-def _outside_passes(facts: Facts) -> str:
-    """The op that takes a third of what is in no pass of a model that is trained and in no update, where that is a good part."""
-    outside = facts.model.outside_passes & facts.time.waterfall.owned("compute")
-    longest = facts.model.longest_outside
-    if longest is None or facts.steps.ratio(outside.total_ns) < WORTH_TELLING_APART:
-        return ""
-    ratio = longest.ns / outside.total_ns
-    if ratio < _STANDS_OUT:
-        return ""
-    kept = (
-        " Layers run there that no gradient passes, as of a frozen model or a teacher: where its inputs are the same each epoch, "
-        "what it gives can be computed once and kept."
-    )
-    return (
-        f"Of the ops behind the update `{longest.name[:_NAME_LENGTH]}` takes {share(min(ratio, 1.0))}."
-        f"{kept if _OF_LAYERS.match(longest.name) else ''}"
-    )
+    return outside_passes(facts) or _alone_takes(facts, facts.kernels.longest_op)
 
 
 def _written(facts: Facts) -> str:

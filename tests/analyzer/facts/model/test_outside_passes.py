@@ -114,3 +114,11 @@ def test_the_op_that_takes_most_of_it_is_named_before_a_product_of_the_model() -
 def test_layers_that_no_gradient_passes_may_be_computed_once_and_kept(op: str, kept: bool) -> None:
     """Products of two tensors may be a metric's."""
     assert ("computed once and kept" in said(world(logged=2_000, parts=4, behind=op))) is kept
+
+
+@pytest.mark.parametrize(
+    ("op", "told"), [("aten::mm", True), ("aten::_cdist_forward", True), ("aten::histogram", False)]
+)
+def test_products_of_what_stays_the_same_are_computed_once(op: str, *, told: bool) -> None:
+    """A graph's matrix that was normalised in each step took 85 % of it."""
+    assert ("is the same in each step" in said(world(logged=2_000, parts=4, behind=op))) is told
