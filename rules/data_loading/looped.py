@@ -29,7 +29,7 @@ def loop_sentence(facts: Facts) -> str:
     if found is None:
         return ""
     ops = ", ".join(f"`{name}`" for name in dict.fromkeys(found.unit))
-    return f" {share(found.ratio)} of the loading is a Python loop through a tensor: {ops}, {figure(found.turns)} times a sample."
+    return f" {share(found.ratio)} of the loading is a Python loop through a tensor: {ops}, {figure(found.turns)} times in a row."
 
 
 def without_loop(facts: Facts) -> tuple[Advice, ...]:

@@ -23,7 +23,7 @@ class SampleLoop(msgspec.Struct, frozen=True):
 
     Args:
         unit: Names of the ops of a turn, in their order.
-        turns: How many there are to a sample, in the mean.
+        turns: How many there are in a row, in the mean.
         spans: From the first op of each run of turns to the end of the last.
         ratio: Share of the loader's calls that this is, 0..1.
     """
@@ -63,9 +63,11 @@ def sample_loop(trace: Trace, host: HostFacts, wait: InputWait, made: Loading) -
     for places in of_unit.values():
         mine = runs.at(np.array(places))
         unit = tuple(names[code] for code in codes[mine.shown[0] : mine.shown[0] + mine.period[0]].tolist())
-        turns = int(mine.repeats.sum()) / samples
-        if turns < MIN_REPEATS or unit == _ROW or not takes_elements(unit):
+        turns = int(mine.repeats.sum())
+        if turns < MIN_REPEATS * samples or unit == _ROW or not takes_elements(unit):
             continue
         spans = IntervalSet(start[mine.first], end[mine.end - 1])
-        found.append(SampleLoop(unit, turns, spans, (spans & wait.host).total_ns / max(wait.host.total_ns, 1)))
+        found.append(
+            SampleLoop(unit, turns / len(mine), spans, (spans & wait.host).total_ns / max(wait.host.total_ns, 1))
+        )
     return max(found, key=lambda loop: loop.ratio, default=None)

@@ -48,7 +48,7 @@ def test_a_loop_through_a_tensor_is_named_and_its_remedy_comes_first(rule: Any, 
     found = judged(rule, world(cores=cores)).finding
     assert (
         "90 % of the loading is a Python loop through a tensor: `aten::select`, `aten::ne`, `aten::is_nonzero`, "
-        "100 times a sample." in found.why
+        "100 times in a row." in found.why
     )
     assert found.fix[0].code.endswith("+places = (values != wanted).nonzero().flatten()")
     assert not any("Make a sample cheaper" in one.code for one in found.fix)
