@@ -18,7 +18,6 @@ MORE_ROOM = "make room, set TMPDIR to another folder, and try again"
 _BESIDE = "let it write relative to the folder it is started in, or leave saving out with an argument of its own"
 _CRASHES = ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV")
 _OWN_PROFILER = "explain the trace that it writes itself, or run it without its profiler"
-# The first step begins where the loop is found, and is none that starts at a mark.
 _LEAST_WAIT = 2
 # With which it is sure that one is recorded: where steps differ in length three times as many are skipped, one warms up, and one
 # more ends what is recorded.
@@ -77,16 +76,18 @@ def explain(config: ScriptConfig, folder: Path, said: list[dict[str, Any]], stat
             # Where it is guarded a profiler of the script's own would be the next thing to be refused.
             _BY_HAND if config.guarded is None else _AS_IT_TRAINS,
         )
-    least = window_of(config.active).least
-    wait = max(config.wait, _LEAST_WAIT)
-    needed = wait + config.warmup + least
+    return f"the script ended after {done}; {_needed(config, said, steps)}", _longer(config, steps)
+
+
+def _needed(config: ScriptConfig, said: list[dict[str, Any]], steps: int) -> str:
+    """From which step on one is recorded, and from which on as many as are wanted."""
+    # An epoch of few steps has fewer skipped. The step at whose end a loop is found is none that could be recorded.
+    wait = max(min(one["skipping"] for one in said), 1)
+    first, least = wait + config.warmup + 1, window_of(config.active).least
     # Steps are skipped until three have one length, and those of another loop are counted anew.
-    row = " in one loop, of about one length" if steps >= needed else ""
-    return (
-        f"the script ended after {done}; a recording needs {needed} steps{row} "
-        f"(wait {wait} + warmup {config.warmup} + active {least})",
-        _longer(config, steps),
-    )
+    row = " where all are of one loop, and of about one length" if steps >= first else ""
+    enough = "" if least == 1 else f", all {least} that are wanted with step {first + least - 1}"
+    return f"the first is recorded with step {first} (wait {wait} + warmup {config.warmup} + 1){row}{enough}"
 
 
 def _longer(config: ScriptConfig, steps: int) -> str:

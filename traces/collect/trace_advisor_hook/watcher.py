@@ -262,7 +262,7 @@ class Watcher(LaterPhases):
         status = {
             "pid": self.pid, "rank": rank, "world_size": size, "source": self.source, "problem": self.problem,
             "counts": self.counts, "steps": self.course.steps + (self.course.first_ns is not None),
-            "run": self.course.told() | {"between": self.sampler.told(), "stopped": self.stopped},
+            "skipping": self.skipping, "run": self.course.told() | {"between": self.sampler.told(), "stopped": self.stopped},
             "recorded": self.exported, "recorded_steps": len(self.profiled), "complete": self.complete,
             "evidence": os.path.exists(self.path("evidence")), "torch": "torch" in sys.modules, "retries": self.retries,
             "stacks_left_out": self.stacks_left_out, "counters_left_out": self.counters_left_out,

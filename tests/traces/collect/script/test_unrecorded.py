@@ -12,8 +12,8 @@ from traces.collect.script.unrecorded import explain
 CONFIG = ScriptConfig(target="train.py")
 
 
-def _said(source: str, steps: int, **counts: int) -> list[dict[str, Any]]:
-    return [{"problem": "", "torch": True, "source": source, "steps": steps, "counts": counts}]
+def _said(source: str, steps: int, skipping: int = 10, **counts: int) -> list[dict[str, Any]]:
+    return [{"problem": "", "torch": True, "source": source, "steps": steps, "skipping": skipping, "counts": counts}]
 
 
 @pytest.mark.parametrize(
@@ -27,15 +27,28 @@ def _said(source: str, steps: int, **counts: int) -> list[dict[str, Any]]:
 )
 def test_batches_are_no_steps(tmp_path: Path, said: list[dict[str, Any]], done: str) -> None:
     problem, fix = explain(CONFIG, tmp_path, said, 0)
-    assert problem == f"the script ended after {done}; a recording needs 19 steps (wait 10 + warmup 3 + active 6)"
+    assert problem.startswith(
+        f"the script ended after {done}; the first is recorded with step 14 (wait 10 + warmup 3 + 1)"
+    )
     assert "longer" in fix
 
 
+def test_what_is_kept_of_a_window_that_is_not_full_counts(tmp_path: Path) -> None:
+    """It said that a recording needs 19 steps: the 14th is kept where the script ends with it."""
+    problem, _ = explain(CONFIG, tmp_path, _said("optimizer", 13), 0)
+    assert problem.endswith("step 14 (wait 10 + warmup 3 + 1), all 6 that are wanted with step 19")
+
+
+def test_an_epoch_of_few_steps_has_fewer_skipped(tmp_path: Path) -> None:
+    problem, _ = explain(CONFIG, tmp_path, _said("optimizer", 5, skipping=2), 0)
+    assert problem.endswith("step 6 (wait 2 + warmup 3 + 1), all 6 that are wanted with step 11")
+
+
 def test_the_steps_that_are_needed_are_more_than_there_were(tmp_path: Path) -> None:
-    """It said of two steps that one was needed."""
+    """It said of two steps that one was needed, later of one that three were."""
     asked = replace(CONFIG, wait=0, warmup=0, active=1)
-    problem, _ = explain(asked, tmp_path, _said("optimizer", 2, optimizer=2), 0)
-    assert problem == "the script ended after 2 steps; a recording needs 3 steps (wait 2 + warmup 0 + active 1)"
+    problem, _ = explain(asked, tmp_path, _said("optimizer", 1, skipping=0), 0)
+    assert problem == "the script ended after 1 step; the first is recorded with step 2 (wait 1 + warmup 0 + 1)"
 
 
 @pytest.mark.parametrize(
@@ -69,8 +82,8 @@ def test_no_command_is_named_that_would_not_help(tmp_path: Path, config: ScriptC
 
 def test_where_there_were_steps_enough_it_is_said_what_they_lacked(tmp_path: Path) -> None:
     """`the script ended after 7 steps; a recording needs 4 steps`: their lengths differed."""
-    problem, _ = explain(replace(CONFIG, wait=2, warmup=1, active=1), tmp_path, _said("optimizer", 7), 0)
-    assert "needs 4 steps in one loop, of about one length (" in problem
+    problem, _ = explain(replace(CONFIG, wait=2, warmup=1, active=1), tmp_path, _said("optimizer", 7, skipping=2), 0)
+    assert problem.endswith("step 4 (wait 2 + warmup 1 + 1) where all are of one loop, and of about one length")
 
 
 def test_the_code_that_is_suggested_needs_nothing_but_torch(tmp_path: Path) -> None:

@@ -24,12 +24,16 @@ class _Watcher(Watcher):
         self.profiler, self.passed = MagicMock(), self.number
 
 
+def _waiting(steps: int) -> _Watcher:
+    return _Watcher(
+        {"wait": steps, "warmup": 3, "least": 6, "most": 24, "long_ns": 10**12, "stacks": False, "shapes": False}
+    )
+
+
 @pytest.fixture
 def watcher(monkeypatch: pytest.MonkeyPatch) -> _Watcher:
     monkeypatch.setattr(_Watcher, "steady", lambda self: True)
-    return _Watcher(
-        {"wait": WAIT, "warmup": 3, "least": 6, "most": 24, "long_ns": 10**12, "stacks": False, "shapes": False}
-    )
+    return _waiting(WAIT)
 
 
 def _batches(watcher: _Watcher, length: int, drawn: int, of_a_step: int = 0) -> None:
@@ -68,3 +72,30 @@ def test_without_an_optimizer_the_batches_that_were_not_counted_are_gone(
     with torch.no_grad():
         _batches(watcher, length, 21)
     assert (watcher.passed, watcher.most) == (WAIT, most)
+
+
+@pytest.mark.parametrize(
+    ("wait", "lengths", "passed"),
+    [
+        (0, [0], 1),
+        (2, [0, 100], 2),
+        (3, [0, 100, 100], 3),
+        (3, [0, 100, 900, 100, 100, 100], 6),
+        (3, [0, *[1, 9] * 5], 9),
+    ],
+)
+def test_where_a_loop_is_found_ends_no_step_whose_length_counts(wait: int, lengths: list[int], passed: int) -> None:
+    """As much too short it made a loop of equal steps wait for the fourth where two were to be skipped."""
+    watcher = _waiting(wait)
+    for length in lengths:
+        watcher.take(length)
+        if watcher.passed:
+            break
+    assert watcher.passed == passed
+
+
+def test_the_parent_hears_how_many_are_skipped(watcher: _Watcher) -> None:
+    """Of an epoch of twelve steps it said that ten pass, and that 19 are needed."""
+    assert watcher.skipping == WAIT
+    _batches(watcher, 12, 1, 1)
+    assert watcher.skipping == 2

@@ -40,8 +40,7 @@ class Phases:
         self.retries = 0
         self.marks = Marks()
         self.modules = ModuleMarks(settings.get("modules", ""))
-        self.problem = ""
-        self.source = ""
+        self.problem = self.source = ""
         # Steps of this loop so far, whatever became of them: the same number on every rank.
         self.taken = 0
         # Whether stacks were asked for that this torch cannot record.
@@ -55,6 +54,8 @@ class Phases:
         self.phase = "skip"
         self.number = self.most = self.behind = 0
         self.profiler: Any = None
+        # Steps that are skipped of this loop, where they take about as long as each other.
+        self.skipping = self.skip
         self.recent: list[int] = []
         self.profiled: list[int] = []
         self.timed: list[int] = []
@@ -127,13 +128,15 @@ class Phases:
 
     def in_skip(self, duration: int) -> None:
         """Wait until the start-up costs are over, then turn the profiler on."""
-        self.recent.append(duration)
+        if self.number > 1:  # the first ends where the loop is found, and began nobody knows when
+            self.recent.append(duration)
+        self.skipping = self.enough()
         if self.ready():
             self.begin()
 
     def ready(self) -> bool:
         """Whether the start-up costs are over."""
-        return self.number >= self.enough() and (self.steady() or world()[1] > 1)
+        return self.number >= self.skipping and (self.steady() or world()[1] > 1)
 
     def begin(self) -> None:
         """Turn the profiler on, unless one of the script's own is."""
@@ -169,7 +172,8 @@ class Phases:
     def steady(self) -> bool:
         """Whether the last three steps took about as long as each other; after three times the wait it no longer matters."""
         last = self.recent[-3:]
-        return self.number >= 3 * self.skip or max(last) < 2 * min(last) or self.enough() < self.skip
+        alike = not last or max(last) < 2 * min(last)
+        return self.number >= 3 * self.skip or alike or self.skipping < self.skip
 
     def start_profiler(self, warmup: int | None, stacks: bool, shapes: bool) -> None:
         """Turn the profiler on, for devices that are in use; it records until it is stopped. None: without marks of steps."""
@@ -280,11 +284,7 @@ class Phases:
             {"samples": None, "python_loop": None}
             | self.details
             | {
-                "profiler": {
-                    "wait": self.settings["wait"],
-                    "warmup": self.settings["warmup"],
-                    "active": len(self.profiled),
-                },
+                "profiler": {key: self.settings[key] for key in ("wait", "warmup")} | {"active": len(self.profiled)},
                 "profiled_step_ns": middle(self.profiled),
                 "unprofiled_step_ns": usual_step(self.timed, self.behind),
                 "unprofiled_steps": len(self.timed),
