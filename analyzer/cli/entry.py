@@ -15,6 +15,10 @@ def program() -> None:
     try:
         end_in_order()
         _occupy_closed_streams()
+        if sys.stdout is None:
+            from analyzer.cli.streams.closed import closed_output
+
+            sys.stdout = closed_output()
         if sys.stderr is not None:
             sys.stderr = cast("TextIO", _Unheard(sys.stderr))
         from analyzer.cli.main import program as run

@@ -91,7 +91,7 @@ class Commands(click.Group):
         """Run the command; a reader that closes the pipe (`| head`) ends it without complaint."""
         try:
             result = super().invoke(ctx)
-            if sys.stdout is not None:  # a shell may have closed it (`>&-`)
+            if sys.stdout is not None:  # a service may have none
                 sys.stdout.flush()
         except BrokenPipeError:
             # Python flushes stdout once more when it exits; give it somewhere to go.

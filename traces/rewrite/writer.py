@@ -75,6 +75,10 @@ def check_output(path: Path, source: Path) -> None:
     Raises:
         UsageError: It is such a path.
     """
+    if str(path) == "-":
+        raise UsageError(
+            "a trace is not written to standard output", where="-o/--output", fix="name a file, as in -o small.json.gz"
+        )
     if path.is_dir():
         raise UsageError(f"{path} is a folder", where="-o/--output", fix="name a file, as in -o small.json.gz")
     if path.exists() and source.exists() and path.samefile(source):

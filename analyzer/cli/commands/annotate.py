@@ -10,6 +10,7 @@ import click
 from analyzer.cli.arguments.place import Here
 from analyzer.cli.arguments.settings import parse_steps
 from analyzer.cli.commands.repair import redaction, summary
+from analyzer.cli.streams.closed import confirm
 from analyzer.cli.streams.progress import ProgressLine
 from traces.arrowless_pandas import import_pandas
 from traces.errors import UntrustedTraceError
@@ -50,8 +51,8 @@ def command(path: Path, output: Path, span: str | None, no_redact: bool) -> None
         result = write_annotated(
             path, output, events(explained.facts, explained.analysis, explained.claims), progress, redaction(no_redact)
         )
-    click.echo(summary(output, result))
-    click.echo("open it at https://ui.perfetto.dev: the tracks are in the process advisor")
+    confirm(summary(output, result))
+    confirm("open it at https://ui.perfetto.dev: the tracks are in the process advisor")
 
 
 def _check(analysis: Analysis, path: Path) -> None:

@@ -8,6 +8,7 @@ import click
 
 from analyzer.cli.arguments import settings, sides
 from analyzer.cli.arguments.place import Here
+from analyzer.cli.streams.closed import confirm
 
 
 @click.group("baseline", short_help="Keep a run under a name, to compare later ones with.")
@@ -37,13 +38,11 @@ def save(name: str, paths: tuple[Path, ...], no_redact: bool, names: bool) -> No
     if not names:
         runs = public(runs)
     written = save_baseline(name, runs)
-    click.echo(f"wrote {written}")
+    confirm(f"wrote {written}")
     left = sum(run.left_out.kernels + run.left_out.ops for run in runs if run.left_out is not None)
     if left:
-        click.echo(
-            f"left out: {count(left, 'name')} of kernels and ops that no known library gives (--names keeps them)"
-        )
-    click.echo(f"next: advisor explain after.json --baseline {name}, or advisor compare --baseline {name} after.json")
+        confirm(f"left out: {count(left, 'name')} of kernels and ops that no known library gives (--names keeps them)")
+    confirm(f"next: advisor explain after.json --baseline {name}, or advisor compare --baseline {name} after.json")
 
 
 @command.command("list")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from analyzer.cli.streams.closed import confirm
+
 
 @click.command("cache", short_help="Say what is kept of large traces, or remove it.")
 @click.argument("action", type=click.Choice(["show", "clear"]), default="show", metavar="[clear]")
@@ -18,7 +20,7 @@ def command(action: str) -> None:
 
     if action == "clear":
         files, size = folder.clear()
-        click.echo(f"removed {files} file{'' if files == 1 else 's'}, {size / 1e6:.0f} MB, from {folder.folder()}")
+        confirm(f"removed {files} file{'' if files == 1 else 's'}, {size / 1e6:.0f} MB, from {folder.folder()}")
         return
     kept = folder.entries()
     size = sum(folder.sizes(kept))

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from analyzer.cli.streams.closed import confirm
 from analyzer.cli.streams.progress import ProgressLine
 from analyzer.units import count, rate
 from traces.collect.reference.config import DEVICES, MODELS, CollectConfig, default_of, help_for
 from traces.collect.trace_advisor_hook.phases.counters import KINDS
 from traces.collect.trace_advisor_hook.phases.stacks import LEFT_OUT
-from traces.errors import UntrustedTraceError, UsageError
+from traces.errors import UnreadableTraceError, UntrustedTraceError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -146,15 +147,15 @@ def _collect_reference(config: CollectConfig, calibrates: bool) -> None:
 
     with ProgressLine(patience_s=0.3) as line:
         result = collect(config, progress=lambda done, total, label: line(label, done, total), say=line.say)
-    click.echo(summary(result.path, result.events, result.steps, result.bytes))
+    confirm(summary(result.path, result.events, result.steps, result.bytes))
     if result.not_there:
         click.echo(f"advisor: note: {_kept(result.not_there, result.path)}", err=True)
     verdict = judge(result.path)
     if not verdict.usable:
         raise UntrustedTraceError(f"{result.path} is of no use: {verdict.message}")
     if calibrates:
-        click.echo(_calibrated(result.path, sys.executable))
-    click.echo(f"next: advisor explain {shlex.quote(str(result.path))}")
+        confirm(_calibrated(result.path, sys.executable))
+    confirm(f"next: advisor explain {shlex.quote(str(result.path))}")
 
 
 def _script_config(
@@ -276,7 +277,6 @@ def judge(path: Path) -> Verdict:
     from analyzer.engine.trust import grade
     from analyzer.facts import Facts
     from traces.collect.script.session import Verdict
-    from traces.errors import UnreadableTraceError
     from traces.reader.read import read
 
     try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from analyzer.cli.arguments.place import Here
+from analyzer.cli.streams.closed import confirm
 from analyzer.cli.streams.progress import ProgressLine
 from analyzer.page.words.safe import clean
 from analyzer.units import count
@@ -37,8 +38,8 @@ def command(path: Path, output: Path, no_redact: bool) -> None:
     with ProgressLine() as progress:
         result = write_mended(path, output, progress, redaction=redaction(no_redact))
     if not result.repairs:
-        click.echo("nothing had to be repaired: the file is valid JSON, and what its events state is kept")
-    click.echo(summary(output, result))
+        confirm("nothing had to be repaired: the file is valid JSON, and what its events state is kept")
+    confirm(summary(output, result))
 
 
 def redaction(no_redact: bool) -> Redaction | None:

@@ -9,6 +9,7 @@ import click
 from analyzer.cli.arguments.place import Here
 from analyzer.cli.arguments.settings import parse_steps
 from analyzer.cli.commands.repair import redaction, summary
+from analyzer.cli.streams.closed import confirm
 from analyzer.cli.streams.progress import ProgressLine
 
 
@@ -41,7 +42,7 @@ def command(path: Path, output: Path, span: str | None, no_python: bool, no_shap
             progress=progress,
             redaction=redaction(no_redact),
         )
-    click.echo(summary(output, result))
+    confirm(summary(output, result))
     if steps is None and not (no_python or no_shapes):
         click.echo(
             "advisor: note: every event was kept; --steps A-B, --no-python or --no-shapes make the copy smaller",

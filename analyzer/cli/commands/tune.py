@@ -8,6 +8,7 @@ import platform
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from analyzer.cli.streams import output, remembering
+from analyzer.cli.streams.closed import ClosedOutputError
 from analyzer.cli.streams.output import NamedChoice
 from analyzer.cli.streams.terminal import is_terminal, style_for, wants_screen
 from traces.ending import BY_SIGNAL, code_of
@@ -287,7 +289,8 @@ def _write(tuning: Tuning, folder: Path, forms: list[tuple[Path, str]], stated: 
         # Removed or changed meanwhile: what was measured is told all the same.
         click.echo(f"advisor: note: the recording keeps nothing of this: {error}"[:300], err=True)
     printed = text.render(tuning, style_for(sys.stdout)) if stated in (None, "text") else renders[stated](tuning)
-    output.write(output.encodable(printed), None)
+    with suppress(ClosedOutputError):  # all of it is in the folder
+        output.write(output.encodable(printed), None)
     if is_terminal(sys.stderr) or os.environ.get("CI") is None:
         click.echo(f"advisor: all of it is in {folder}{os.sep}", err=True)
         if tuning.patch:

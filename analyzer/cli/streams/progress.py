@@ -12,6 +12,7 @@ from types import TracebackType
 
 import click
 
+from analyzer.cli.streams.closed import confirm
 from analyzer.cli.streams.terminal import is_terminal
 from analyzer.page.words.safe import columns, pad
 from analyzer.units import count
@@ -96,7 +97,7 @@ class ProgressLine:
     def say(self, text: str) -> None:
         """Print a line on stdout that is to stay, above the progress line."""
         self.clear()
-        click.echo(text)
+        confirm(text)
 
     def clear(self) -> None:
         """Take the line away."""

@@ -25,10 +25,31 @@ def shell(command: str, cwd: Path, **environment: str) -> subprocess.CompletedPr
     return subprocess.run(["bash", "-c", line], cwd=cwd, env=env, capture_output=True, timeout=120, check=False)
 
 
-@pytest.mark.parametrize(("streams", "code"), [(">&-", 0), ("2>&-", 0), (">&- 2>&-", 0), ("<&-", 0)])
+@pytest.mark.parametrize(("streams", "code"), [("2>&-", 0), (">&- 2>&-", 2), ("<&-", 0)])
 def test_a_stream_that_is_closed_breaks_nothing(tmp_path: Path, streams: str, code: int) -> None:
     done = shell(f"advisor --version {streams}", tmp_path)
     assert (done.returncode, done.stderr) == (code, b"")
+
+
+@pytest.mark.parametrize(
+    "command", ["--help", "--version", "explain --help", "rules", "rule DL001", "cache", "calibration", "baseline list"]
+)
+def test_what_cannot_be_printed_is_not_lost_without_a_word(tmp_path: Path, command: str) -> None:
+    """It ended with 0, as if somebody had read the answer."""
+    done = shell(f"advisor {command} >&-", tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"advisor: error: standard output is closed: what was to be printed there is lost\n")
+
+
+@pytest.mark.slow
+def test_what_goes_into_a_file_needs_no_standard_output(tmp_path: Path) -> None:
+    (tmp_path / "t.json.gz").write_bytes((SAMPLES / "baseline.json.gz").read_bytes())
+    for command in ("explain t.json.gz -o r.html", "slim t.json.gz -o s.json", "annotate t.json.gz -o a.json"):
+        done = shell(f"advisor {command} >&-", tmp_path)
+        assert (done.returncode, b"error" in done.stderr) == (0, False), command
+    for command in ("explain t.json.gz --plain", "explain t.json.gz --format json", "compare t.json.gz t.json.gz"):
+        done = shell(f"advisor {command} >&-", tmp_path)
+        assert (done.returncode, b"standard output is closed" in done.stderr) == (2, True), command
 
 
 @pytest.mark.slow
@@ -92,6 +113,7 @@ READING = (
     "annotate t.json -o marked.json.gz",
     "rule DL001",
 )
+PRINTING = ("explain t.json --plain", "compare t.json t.json", "rule DL001")
 # One process for all of them: each would import what the one before it did. Nobody may be left to tell of a failure by a stream.
 EACH_IN_TURN = f"""
 import json
@@ -116,9 +138,9 @@ def test_reading_needs_no_standard_input(tmp_path: Path, streams: str) -> None:
     builder.write(tmp_path / "t.json")
     (tmp_path / "each.py").write_text(EACH_IN_TURN)
     # As cron and services start programs.
-    assert shell(f"advisor rule DL001 {streams}", tmp_path).returncode == 0
     done = shell(f"{sys.executable} each.py {streams}", tmp_path)
-    assert json.loads((tmp_path / "codes.json").read_text()) == [[command, 0] for command in READING], done.stderr
+    expected = [[command, 2 if ">&-" in streams.split() and command in PRINTING else 0] for command in READING]
+    assert json.loads((tmp_path / "codes.json").read_text()) == expected, done.stderr
 
 
 def test_a_trace_from_a_closed_standard_input_is_an_error_in_words(tmp_path: Path) -> None:

@@ -199,6 +199,14 @@ def test_an_output_that_cannot_be_written_is_refused_first(tmp_path: Path) -> No
             write_mended(path, output)
 
 
+def test_a_dash_names_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`-o -` prints a report; of a trace it wrote a file of that name, which `ls` shows and `rm` does not take."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="not written to standard output"):
+        write_mended(write(tmp_path, lines(sound())), Path("-"))
+    assert [p.name for p in tmp_path.iterdir()] == ["in.json"]
+
+
 def test_slim_keeps_the_steps_and_what_was_launched_in_them(tmp_path: Path) -> None:
     builder = sound(5)
     # Launched at the very end of step 2, run in step 4.
