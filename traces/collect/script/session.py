@@ -176,7 +176,8 @@ class _Run:
             earlier = self.kept().get(path)
             # A second look may be poorer than the first, or cut short: it takes the name only once that is known.
             first = path if earlier is None else self.folder / path.name
-            not_there = ""
+            # A later one replaces it where it is kept.
+            not_there = earlier.not_there if earlier is not None else ""
             try:
                 size = write_atomically(first, clean.content)
             except UsageError as error:

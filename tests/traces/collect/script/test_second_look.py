@@ -54,6 +54,26 @@ def test_the_better_one_stays(tmp_path: Path, verdicts: tuple[Verdict, ...], ste
     assert sorted(path.name for path in tmp_path.iterdir()) == ["scratch", "t.json"]
 
 
+def test_a_second_look_goes_where_the_first_was_kept_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The note went with the first recording: of a file among the temporary ones nobody was told why."""
+    scratch, temporary = tmp_path / "scratch", tmp_path / "tmp"
+    scratch.mkdir()
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    left = iter((Verdict(True, again=True), Verdict(True)))
+    # A folder that is gone has as little room as a full one.
+    run = _Run(ScriptConfig(target="a.py", output=tmp_path / "gone" / "t.json"), lambda path: next(left), scratch)
+    for retries, number in enumerate((6, 12)):
+        _look(scratch, retries, number)
+        run.take(complete=True)
+    (recording,) = run.result(0).recordings
+    assert (recording.steps, _steps(recording.path)) == (12, 12)
+    assert recording.path.parent.parent == temporary
+    assert recording.not_there.startswith(f"cannot write {tmp_path / 'gone' / 't.json'}: ")
+
+
 @pytest.mark.parametrize(("world_size", "usable", "word"), [(1, True, "again"), (2, True, "good"), (2, False, "again")])
 def test_no_rank_records_other_steps_than_the_rest_for_a_doubt(
     tmp_path: Path, world_size: int, usable: bool, word: str
