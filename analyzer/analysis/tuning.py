@@ -21,7 +21,8 @@ class TrialDocument(Document, frozen=True, kw_only=True):
     """One change, tried in turns with the script as it is.
 
     `promised_ratio` is the share of the step that the findings of `rules` state, without the profiler; it is an upper bound where
-    `promised_kind` is `bound`. `measured_ratio` is the share that went; `low_ratio` to `high_ratio` its 95 % interval. None where
+    `promised_kind` is `bound`, and the share of the recorded step where `promised_of_recorded` is true, as no other is known.
+    `measured_ratio` is the share that went; `low_ratio` to `high_ratio` its 95 % interval. None where
     nothing was measured. A step that got longer has negative ones.
 
     Args:
@@ -47,6 +48,7 @@ class TrialDocument(Document, frozen=True, kw_only=True):
     numerics: Numerics
     promised_ratio: float
     promised_kind: FigureName
+    promised_of_recorded: bool = False
     measured_ratio: float | None = None
     low_ratio: float | None = None
     high_ratio: float | None = None
@@ -88,6 +90,7 @@ class TogetherDocument(Document, frozen=True, kw_only=True):
     changes: tuple[str, ...]
     promised_ratio: float
     promised_kind: FigureName
+    promised_of_recorded: bool = False
     measured_ratio: float
     low_ratio: float
     high_ratio: float
@@ -103,6 +106,7 @@ class ByHand(Document, frozen=True, kw_only=True):
     title: str
     promised_ratio: float
     promised_kind: FigureName = "bound"
+    promised_of_recorded: bool = False
 
 
 class Tuning(Document, frozen=True, kw_only=True):
@@ -112,7 +116,7 @@ class Tuning(Document, frozen=True, kw_only=True):
     nothing: a trial whose ceiling lies below is not run. `complete` is false where the budget was used up or it was interrupted.
     `patch` holds all recommended changes that can be written as a diff, for `patch -p1` in the folder that the script was
     started in. `on_device` says whether the steps compute on a device. `epoch_steps` are the steps of an epoch, None where the
-    loader does not say.
+    loader does not say. `seconds` is what it took, with the runs that it took over from an earlier call.
     """
 
     schema_version: str = TUNING_VERSION

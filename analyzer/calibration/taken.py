@@ -10,9 +10,17 @@ from analyzer.compare.comparison import Comparison
 
 
 def of_tuning(tuning: Tuning) -> Iterator[Pair]:
-    """The pairs of a tuning: of trials that were measured and are of one rule, as nobody can say which of several was right."""
+    """The pairs of a tuning: of trials that were measured and are of one rule, as nobody can say which of several was right.
+
+    A share of the recorded step is not what is measured without the profiler.
+    """
     for trial in tuning.trials:
-        if trial.measured_ratio is None or trial.low_ratio is None or len(trial.rules) != 1:
+        if (
+            trial.measured_ratio is None
+            or trial.low_ratio is None
+            or len(trial.rules) != 1
+            or trial.promised_of_recorded
+        ):
             continue
         yield Pair(
             rule=trial.rules[0],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
-from analyzer.analysis.tuning import ByHand, Recommended, TrialDocument, Tuning
+from analyzer.analysis.base import FigureName
+from analyzer.analysis.tuning import Recommended, TrialDocument, Tuning
 from analyzer.page.findings import savings
 from analyzer.page.words import safe
 from analyzer.units import count, duration, share
@@ -46,9 +48,25 @@ def gone(ratio: float) -> str:
     return f"-{share(-ratio)}" if ratio < 0 else share(ratio)
 
 
-def promised(one: TrialDocument | ByHand) -> str:
-    """`at most 36 %`."""
-    return f"{savings.word(one.promised_kind)} {share(one.promised_ratio)}"
+class _Promise(Protocol):
+    """What is promised of a change, wherever it is told."""
+
+    @property
+    def promised_ratio(self) -> float: ...
+    @property
+    def promised_kind(self) -> FigureName: ...
+    @property
+    def promised_of_recorded(self) -> bool: ...
+
+
+def promised(one: _Promise) -> str:
+    """`at most 36 %`, `at most 96 % as recorded`."""
+    return f"{savings.word(one.promised_kind)} {promised_share(one)}"
+
+
+def promised_share(one: _Promise) -> str:
+    """`36 %`; `96 % as recorded` where a step without the profiler cannot hold so much, as `savings.share_of` says it."""
+    return share(one.promised_ratio) + (savings.AS_RECORDED if one.promised_of_recorded else "")
 
 
 def row(trial: TrialDocument) -> tuple[str, ...]:
@@ -89,7 +107,9 @@ def notes(trial: TrialDocument, epoch_steps: int | None) -> Iterator[str]:
     if trial.loss_difference_ratio is not None and trial.loss_tolerance_ratio is not None and not trial.reason:
         apart, most = share(trial.loss_difference_ratio), share(trial.loss_tolerance_ratio)
         yield f"the loss on the same seed ends {apart} of its scale from the script's own ({most} allowed)"
-    if trial.measured_ratio is not None and trial.measured_ratio > trial.promised_ratio and trial.verdict == "helps":
+    # A share of the recorded step is no measure of one without the profiler.
+    beyond = trial.measured_ratio is not None and trial.measured_ratio > trial.promised_ratio
+    if beyond and trial.verdict == "helps" and not trial.promised_of_recorded:
         yield "more than was promised"
 
 
@@ -109,8 +129,7 @@ def method(tuning: Tuning) -> Iterator[str]:
         yield f"Two turns tell a gain of {share(tuning.noise_ratio)} from nothing here; a change that can bring less is not run."
         yield "Time in which other programs had the core is left out where the script itself computes on one thread."
     if tuning.together is not None:
-        kind = savings.word(tuning.together.promised_kind)
-        yield f"Together the findings promised {kind} {share(tuning.together.promised_ratio)}."
+        yield f"Together the findings promised {promised(tuning.together)}."
     torch = f", torch {safe.name(tuning.torch, 40)}" if tuning.torch else ""
     yield f"{safe.name(tuning.machine, 120)}{torch}, {tuning.date}; {count(round(tuning.seconds), 'second')}, seed {tuning.seed}."
     if not tuning.complete:

@@ -53,6 +53,7 @@ class Bench:
         self.kept: dict[str, list[Ran]] = {}
         self.number = 0
         self.longest_s = 0.0
+        self._earlier_s = 0.0
         self.asked = Asked(seed=seed)
         if resume and self.file.exists():
             self._read()
@@ -85,7 +86,9 @@ class Bench:
         """
         key = json.dumps(changes, sort_keys=True)
         if self.kept.get(key):
-            return self.kept[key].pop(0)
+            kept = self.kept[key].pop(0)
+            self._earlier_s += kept.wall_s
+            return kept
         if time.monotonic() + self.longest_s > self.ends:
             raise OutOfBudgetError
         self.number += 1
@@ -96,6 +99,10 @@ class Bench:
         with self.file.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"key": key, "ran": asdict(ran)}) + "\n")
         return ran
+
+    def clock_s(self) -> float:
+        """A clock that a run of an earlier call moves on by what that took, when it is taken over."""
+        return time.monotonic() + self._earlier_s
 
     def settle(self, first: Ran, least_ns: int) -> None:
         """Choose how many steps a run times, by what the first one took: as many for all, that curves can be compared."""
@@ -115,6 +122,8 @@ class _Kept(msgspec.Struct):
 def _is_of_use(row: _Kept) -> bool:
     """Whether a kept run saves one: it has times that a script may have, or says why a change has none."""
     ran = row.ran
+    if not 0 <= ran.wall_s < _MOST_S:
+        return False
     if ran.ending != "measured":
         # The script as it is may run this time.
         return row.key != json.dumps({})
@@ -125,7 +134,6 @@ def _is_of_use(row: _Kept) -> bool:
         and 0 <= ran.setup_ns < _MOST_NS
         and 0 <= ran.steps_before < _MOST_STEPS
         and (ran.epoch_steps is None or 0 < ran.epoch_steps < _MOST_STEPS)
-        and 0 <= ran.wall_s < _MOST_S
         and all(_is_place(call) for calls in ran.calls.values() for call in calls)
     )
 

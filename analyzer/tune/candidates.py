@@ -17,8 +17,8 @@ from traces.collect.tune.trial import Value
 class Candidate:
     """A change, its values on this machine, the findings that advise it, and what they state.
 
-    `promised_ratio` is the largest bound or estimate among them; `ceiling_ratio` the most that one may bring, which of an
-    estimate is the upper end of what measured pairs brought.
+    `promised_ratio` is the largest bound or estimate among them, of the recorded step where `promised_of_recorded`; `ceiling_ratio`
+    the most that one may bring, which of an estimate is the upper end of what measured pairs brought.
     """
 
     change: Change
@@ -27,6 +27,7 @@ class Candidate:
     findings: tuple[str, ...]
     promised_ratio: float
     promised_kind: FigureName
+    promised_of_recorded: bool
     ceiling_ratio: float
 
 
@@ -47,7 +48,8 @@ def candidates(analysis: Analysis, outside: Mapping[str, Sequence[str]], machine
             rules = tuple(dict.fromkeys(one.rule for one in findings))
             ids = tuple(one.id for one in findings)
             ceiling = max(max(_ratio(one), one.saving.ratio_max) for one in findings)
-            found.append(Candidate(change, values, rules, ids, _ratio(best), best.saving.kind, ceiling))
+            of_recorded = _of_recorded(best)
+            found.append(Candidate(change, values, rules, ids, _ratio(best), best.saving.kind, of_recorded, ceiling))
     return tuple(sorted(found, key=lambda one: (one.change.effort, -one.promised_ratio)))
 
 
@@ -64,22 +66,37 @@ def _advising(change: Change, analysis: Analysis, outside: Mapping[str, Sequence
 def by_hand(analysis: Analysis, outside: Mapping[str, Sequence[str]]) -> tuple[ByHand, ...]:
     """The findings to act on whose fix cannot be made from outside; those that an outside fix of another covers are left out."""
     return tuple(
-        ByHand(rule=one.rule, title=one.title, promised_ratio=_ratio(one), promised_kind=one.saving.kind)
+        ByHand(
+            rule=one.rule,
+            title=one.title,
+            promised_ratio=_ratio(one),
+            promised_kind=one.saving.kind,
+            promised_of_recorded=_of_recorded(one),
+        )
         for one in analysis.cards
         if not outside.get(one.rule) and _ratio(one) > 0
     )
 
 
-def promised_together(analysis: Analysis, ids: Sequence[str]) -> tuple[float, FigureName]:
-    """What findings state together as a share of the step without the profiler, time that they share counted once."""
+def promised_together(analysis: Analysis, ids: Sequence[str]) -> tuple[float, FigureName, bool]:
+    """What findings state together as a share of the step without the profiler, time that they share counted once.
+
+    Returns:
+        The share, its kind, and whether one of them is known of the recorded step alone.
+    """
     found = assumed(analysis, ids)
     chosen = [one for one in analysis.findings if one.id in ids]
     profiled = max((one.saving.stated_ratio for one in chosen), default=0.0)
     stretch = max((_ratio(one) for one in chosen), default=0.0) / profiled if profiled else 1.0
-    return min(1.0, found.saved_ratio * stretch), found.kind
+    return min(1.0, found.saved_ratio * stretch), found.kind, any(map(_of_recorded, chosen))
 
 
 def _ratio(finding: FindingDocument) -> float:
     """The bound or the estimate, as the share of the step without the profiler that a stopwatch can show."""
     unprofiled = finding.saving.unprofiled_ratio
     return finding.saving.stated_ratio if unprofiled is None else unprofiled
+
+
+def _of_recorded(finding: FindingDocument) -> bool:
+    """Whether that share is of the recorded step: one without the profiler was timed, and cannot hold the saving."""
+    return finding.saving.of_recorded and finding.saving.unprofiled_ratio is None

@@ -27,12 +27,16 @@ class Baseline:
 
 @dataclass(frozen=True)
 class PlannedChange:
-    """One change that will be tried: what its findings state, as a share of the step, and what kind of figure that is."""
+    """One change that will be tried: what its findings state, as a share of the step, and what kind of figure that is.
+
+    Where `promised_of_recorded`, the step is the recorded one: that without the profiler cannot hold so much.
+    """
 
     name: str
     title: str
     promised_ratio: float
     promised_kind: FigureName
+    promised_of_recorded: bool = False
 
 
 @dataclass(frozen=True)

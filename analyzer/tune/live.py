@@ -18,6 +18,7 @@ class Row:
         title: In words; empty for combinations.
         promised_ratio: What its findings state; None for combinations.
         promised_kind: What kind of figure that is.
+        promised_of_recorded: Whether it is a share of the recorded step.
         runs: Value and step of each run in order; None where it has none.
         running: The value that runs now; None while it waits or is over.
         turn: Which turn runs.
@@ -28,6 +29,7 @@ class Row:
     title: str = ""
     promised_ratio: float | None = None
     promised_kind: FigureName = "bound"
+    promised_of_recorded: bool = False
     runs: list[tuple[str, float | None]] = field(default_factory=list)
     running: str | None = None
     turn: int = 0
@@ -62,7 +64,10 @@ class Live:
         if isinstance(event, Note):
             self.notes.append(event.text)
         elif isinstance(event, Planned):
-            self.rows = [Row(one.name, one.title, one.promised_ratio, one.promised_kind) for one in event.changes]
+            self.rows = [
+                Row(one.name, one.title, one.promised_ratio, one.promised_kind, one.promised_of_recorded)
+                for one in event.changes
+            ]
         elif isinstance(event, Baseline):
             self.baseline.append(event.last_ns)
             self.step_ns, self.noise_ratio = event.step_ns, event.noise_ratio

@@ -130,11 +130,12 @@ def _together(
     if together is None or together.gain is None:
         return None
     ids = [identity for one in found if one.change.name in together.changes for identity in one.findings]
-    promised, kind = promised_together(analysis, ids)
+    promised, kind, of_recorded = promised_together(analysis, ids)
     return TogetherDocument(
         changes=values_of(together.changes),
         promised_ratio=promised,
         promised_kind=kind,
+        promised_of_recorded=of_recorded,
         measured_ratio=together.gain.ratio,
         low_ratio=together.gain.low,
         high_ratio=together.gain.high,

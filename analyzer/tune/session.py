@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -88,8 +87,8 @@ class _Session:
 
     def __init__(self, wanted: Wanted, about: About, tell: events.Tell, runner: benches.Runner) -> None:
         self.wanted, self.about, self.tell = wanted, about, tell
-        self.began = time.monotonic()
         self.bench = Bench(wanted.script, wanted.folder, runner, wanted.budget_s, wanted.seed, resume=wanted.resume)
+        self.began_s = self.bench.clock_s()
         self.trying = Trying(self.bench, tell)
         self.reference = Reference({})
         self.trials: list[TrialDocument] = []
@@ -108,7 +107,7 @@ class _Session:
         return result(
             self.about, self.wanted.script, self.wanted.seed, self.bench.asked, analysis, self.reference,
             tuple(self.trials), together, found, by_hand(analysis, outside),
-            time.monotonic() - self.began, self.complete, tuple(self.notes),
+            self.bench.clock_s() - self.began_s, self.complete, tuple(self.notes),
         )  # fmt: skip
 
     def measure_baseline(self) -> None:
@@ -156,7 +155,7 @@ class _Session:
 
     def try_one(self, candidate: Candidate) -> None:
         """One candidate: refused without a run where nothing can come of it, else tried in turns."""
-        change, noise, begun = candidate.change, self.noise, time.monotonic()
+        change, noise, begun_s = candidate.change, self.noise, self.bench.clock_s()
         if candidate.ceiling_ratio < noise:
             self.keep(candidate, {}, _not_run(candidate, _too_little(candidate, noise)))
             return
@@ -172,7 +171,7 @@ class _Session:
             return
         changes: Changes = {change.name: value}
         measured = self.trying.in_turns(changes, self.reference, noise, name=change.name)
-        told = document(candidate, changes, measured, self.noise, time.monotonic() - begun, tried)
+        told = document(candidate, changes, measured, self.noise, self.bench.clock_s() - begun_s, tried)
         self.keep(candidate, changes, told)
 
     def keep(self, candidate: Candidate, changes: Changes, trial: TrialDocument) -> None:
@@ -190,15 +189,17 @@ class _Session:
 
 
 def _planned(one: Candidate) -> events.PlannedChange:
-    return events.PlannedChange(one.change.name, one.change.title, one.promised_ratio, one.promised_kind)
+    return events.PlannedChange(
+        one.change.name, one.change.title, one.promised_ratio, one.promised_kind, one.promised_of_recorded
+    )
 
 
 def _not_run(candidate: Candidate, why: str, tried: tuple[TriedValue, ...] = ()) -> TrialDocument:
     change = candidate.change
     return TrialDocument(
         change=change.name, title=change.title, rules=candidate.rules, numerics=change.numerics,
-        promised_ratio=candidate.promised_ratio, promised_kind=candidate.promised_kind, verdict="not run", reason=why,
-        tried=tried,
+        promised_ratio=candidate.promised_ratio, promised_kind=candidate.promised_kind,
+        promised_of_recorded=candidate.promised_of_recorded, verdict="not run", reason=why, tried=tried,
     )  # fmt: skip
 
 

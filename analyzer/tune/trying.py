@@ -253,6 +253,7 @@ def document(
         numerics=change.numerics,
         promised_ratio=candidate.promised_ratio,
         promised_kind=candidate.promised_kind,
+        promised_of_recorded=candidate.promised_of_recorded,
         measured_ratio=found.ratio if found else None,
         low_ratio=found.low if found else None,
         high_ratio=found.high if found else None,

@@ -117,7 +117,7 @@ def _came(row: Row, verdict: str, style: str) -> Content:
 
 
 def _more(row: Row, glyphs: Glyphs) -> str:
-    """Its runs, each with its value where there are several; why it came to nothing."""
+    """Its runs, each with its value where there are several; why it came to nothing; of which step the promise is a share."""
     if row.trial is not None and row.trial.reason:
         return line(row.trial.reason, 200)
     several = len({value for value, _ in row.runs}) > 1
@@ -125,7 +125,8 @@ def _more(row: Row, glyphs: Glyphs) -> str:
         (f"{value.partition('=')[2] or value} " if several else "") + ("no step" if step is None else duration(step))
         for value, step in row.runs[-_MOST_RUNS:]
     ]
-    return f" {glyphs.dot} ".join(shown)
+    recorded = ["promised of the step as recorded"] if row.promised_of_recorded else []
+    return f" {glyphs.dot} ".join(recorded + shown)
 
 
 def _ends(left: Content, right: Content, width: int) -> Content:

@@ -60,6 +60,13 @@ def drawn(live: Live, width: int = 100, *, stopping: bool = False) -> list[str]:
     return [one.plain.rstrip() for one in lines(live, width, 65, UNICODE, stopping=stopping)]
 
 
+def test_a_promise_of_the_recorded_step_is_told_so() -> None:
+    plan = events.Planned((events.PlannedChange("workers", "", 0.96, "bound", promised_of_recorded=True),))
+    shown = drawn(told(plan, events.Baseline(412.0 * MS, 412.0 * MS, 0.019)))
+    assert any(one.strip() == "promised of the step as recorded" for one in shown)
+    assert not any("as recorded" in one for one in drawn(told(*STORY)))
+
+
 def test_each_change_shows_its_promise_its_steps_and_what_runs() -> None:
     shown = drawn(told(*STORY))
     assert shown[0].startswith("train.py --epochs 3")

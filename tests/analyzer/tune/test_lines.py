@@ -25,6 +25,8 @@ def test_the_script_as_it_is_has_its_noise() -> None:
 def test_what_will_be_tried_is_named_with_its_promise() -> None:
     changes = (PlannedChange("workers", "", 0.4, "bound"), PlannedChange("fused", "", 0.1, "estimate"))
     assert line(Planned(changes)) == "to try: 2 changes: workers (up to 40 %), fused (up to about 10 %)"
+    recorded = PlannedChange("workers", "", 0.96, "bound", promised_of_recorded=True)
+    assert line(Planned((recorded,))) == "to try: 1 change: workers (up to 96 % as recorded)"
     assert line(Planned(())) == "nothing to try: no rule with an outside fix fired"
 
 

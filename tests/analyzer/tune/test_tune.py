@@ -60,6 +60,7 @@ class Simulated:
     # Milliseconds to start, and steps of an epoch.
     starts: Callable[[Changes], float] = lambda changes: 3000.0
     epoch_steps: int | None = None
+    wall_s: float = 0.001
     # What the script has already.
     own: Changes = field(default_factory=dict)
 
@@ -82,7 +83,7 @@ class Simulated:
             ending="measured", times_ns=(round(step),) * 40, step_ns=step + (lacked or 0.0), lacked_ns=lacked,
             losses=curve or plain, source="optimizer", epoch_steps=self.epoch_steps, steps_before=10,
             setup_ns=round(self.starts(asked.changes) * MS * math.exp(self.random.gauss(0, self.noise)) + 10 * step),
-            applied=applied, wall_s=0.001,
+            applied=applied, wall_s=self.wall_s,
         )  # fmt: skip
 
 
@@ -319,6 +320,37 @@ def test_what_carries_nothing_beside_the_others_is_taken_away(tmp_path: Path) ->
     tuning, _ = tuned(tmp_path, simulated, analysis_of(PY004=0.5, OP001=0.5))
     assert len(tuning.recommended) == 1
     assert any("brings nothing" in note for note in tuning.notes)
+
+
+def test_a_promise_of_the_recorded_step_is_told_so(tmp_path: Path) -> None:
+    """`at most 96 %` was promised where `advisor explain` says `96 % as recorded`."""
+    analysis = analysis_of(DL001=0.7, OP001=0.2, PY002=0.3)
+    recorded = {"DL001", "PY002"}
+    findings = tuple(
+        msgspec.structs.replace(
+            one, saving=msgspec.structs.replace(one.saving, unprofiled_ratio=None, of_recorded=True)
+        ) if one.rule in recorded else one
+        for one in analysis.findings
+    )  # fmt: skip
+    tuning, _ = tuned(tmp_path, Simulated(slow_loader), msgspec.structs.replace(analysis, findings=findings))
+    assert {one.change.partition("=")[0]: words.promised(one) for one in tuning.trials} == {
+        "in-memory": "at most 70 % as recorded", "workers": "at most 70 % as recorded", "optimizer": "at most 20 %"
+    }  # fmt: skip
+    assert any(one.endswith(" as recorded.") for one in words.method(tuning))
+    assert next(one for one in words.by_hand(tuning) if "PY002" in one).endswith("at most 30 % as recorded")
+    for shown in (text.render(tuning), markdown.render(tuning), html.render(tuning)):
+        assert "70 % as recorded" in " ".join(shown.replace("&nbsp;", " ").split())
+    assert trial(tuning, "in-memory").verdict == "helps"
+    assert "more than was promised" not in words.said(trial(tuning, "in-memory"), None), "80 % of another step"
+    assert {pair.rule for pair in of_tuning(tuning)} == {"OP001"}
+
+
+def test_a_tuning_that_goes_on_tells_what_all_of_it_took(tmp_path: Path) -> None:
+    """It told the seconds of the last call alone."""
+    for resume in (False, True):
+        # No run is left for the second call.
+        tuning, _ = tuned(tmp_path, Simulated(slow_loader, wall_s=50.0), analysis_of(DL001=0.8), WORKERS, resume=resume)
+        assert (tuning.seconds > 500, trial(tuning, "workers").seconds > 200) == (resume, resume)
 
 
 def test_an_interrupt_keeps_what_was_measured_and_resume_goes_on(tmp_path: Path) -> None:
