@@ -24,6 +24,8 @@ from analyzer.report.html.sheet import Head, Sheet
 
 # A page beyond this opens slowly; the data are in `--format json` too.
 _DATA_LIMIT = 2_000_000
+# Columns from which on a row of words and figures is wider than a telephone.
+_WIDE = 5
 
 
 @dataclass(frozen=True)
@@ -100,4 +102,6 @@ def _differences(comparison: Comparison) -> Sheet | None:
 def _section(comparison: Comparison, title: str, heads: tuple[str, ...], body: list[tuple[str, ...]]) -> Sheet:
     words = {"cause", "operator", "kernel", "op", "state", "rule", "came true", "job"}
     below = rows.of_new_ones(comparison) if heads[0] == "state" else ""
-    return Sheet(title, tuple(Head(head, head not in words) for head in heads), body, below)
+    return Sheet(
+        title, tuple(Head(head, head not in words) for head in heads), body, below, stacked=len(heads) >= _WIDE
+    )

@@ -19,12 +19,13 @@ class Head:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table of finished cells."""
+    """A table of finished cells; `stacked` where a row is too wide for a telephone, and becomes a line for each cell there."""
 
     caption: str
     heads: tuple[Head, ...]
     rows: Sequence[Sequence[str]]
     more: str = ""
+    stacked: bool = False
 
 
 def without_empty(sheet: Sheet) -> Sheet:

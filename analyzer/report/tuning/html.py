@@ -91,4 +91,4 @@ def _trials(tuning: Tuning) -> Sheet | None:
     if not tuning.trials:
         return None
     heads = tuple(Head(head, place in (2, 3, 4)) for place, head in enumerate(words.HEADS))
-    return Sheet("Every change that was tried", heads, [words.row(trial) for trial in tuning.trials])
+    return Sheet("Every change that was tried", heads, [words.row(trial) for trial in tuning.trials], stacked=True)

@@ -8,10 +8,12 @@ import msgspec
 import pytest
 
 from analyzer.analysis import ModuleRow
+from analyzer.analysis.tuning import TrialDocument, Tuning
 from analyzer.explain import analyse_with_facts
 from analyzer.report import html
 from analyzer.report.comparison import html as comparison_page
 from analyzer.report.from_trace import FromTrace
+from analyzer.report.tuning import html as tuning_page
 from analyzer.views.slim_lanes import slim
 from running.recorded import ROOT
 from showing import analyses, comparisons
@@ -172,3 +174,38 @@ def test_a_long_name_pushes_no_figures_off_a_telephone(opened, tmp_path):
     one.open(page)
     table = "Array.from(document.querySelectorAll('.scroll')).find(box => box.textContent.includes('volta_scudnn'))"
     assert one.says(f"(box => box.scrollWidth - box.clientWidth)({table})") == 0
+
+
+def _tuned() -> Tuning:
+    """Trials whose names and promises are as long as any."""
+    trials = tuple(
+        TrialDocument(
+            change=change, title="", rules=("DL001", "DL006"), numerics="same", promised_ratio=0.96, promised_kind="estimate",
+            promised_of_recorded=True, measured_ratio=0.6, low_ratio=0.58, high_ratio=0.62, verdict="helps",
+        )
+        for change in ("workers=4", "persistent-workers", "in-memory=batches")
+    )  # fmt: skip
+    return Tuning(
+        tool="0", script="train.py", arguments=(), machine="2 cores", torch=None, date="2026-11-29", seed=0, steps=40, warmup=9,
+        baseline_step_ns=10**8, baseline_runs=5, noise_ratio=0.01, trials=trials, recommended=(), together=None, by_hand=(),
+        seconds=60.0, complete=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "render", [lambda: comparison_page.render(comparisons.pair()), lambda: tuning_page.render(_tuned())]
+)
+def test_no_table_has_to_be_pushed_sideways_on_a_telephone(opened, tmp_path, render):
+    """The last columns of findings and of trials, whether it came true and whether it helps, lay beyond the edge."""
+    one, _ = opened
+    page = tmp_path / "page.html"
+    page.write_text(render(), encoding="utf-8")
+    one.size(390, 844, telephone=True)
+    one.open(page)
+    boxes = "Array.from(document.querySelectorAll('.scroll > table')).map(table => table.parentElement)"
+    assert one.says(f"{boxes}.filter(box => box.scrollWidth > box.clientWidth).map(box => box.ariaLabel)") == []
+    head = "getComputedStyle(document.querySelector('.stacked td'), '::before').content"
+    assert one.says(head) not in ("none", "normal"), "each cell says what it is"
+    one.size(1200, 900)
+    one.open(page)
+    assert one.says(head) in ("none", "normal"), "where there is room it is a table with its heads"
