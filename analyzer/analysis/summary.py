@@ -40,6 +40,10 @@ class StepTimes(Document, frozen=True, kw_only=True):
     min: int
     max: int
 
+    def longer_ns(self, unprofiled_ns: int | None) -> int:
+        """By how much the median is longer than that of steps without the profiler; 0 where none was timed without it."""
+        return 0 if unprofiled_ns is None else max(0, self.median - unprofiled_ns)
+
 
 class CauseTime(Document, frozen=True, kw_only=True):
     """What one cause owns of all used steps together: `ns`, and its share of `window_ns`."""

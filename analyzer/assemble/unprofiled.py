@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from analyzer.assemble.summary import step_times
 from analyzer.engine import Judged
 from analyzer.facts import Facts
 from analyzer.finding import Figure
@@ -44,9 +45,8 @@ def exceeds_unprofiled(facts: Facts, item: Judged, ratio: float | None) -> bool:
     if ratio is None:
         return bool(collected.profiler_ns)
     # A share may be known where the profiler's part of the saving is: the time is the recorded step's all the same. As for all
-    # findings together (`page/headline.py`), what was added is what the medians differ by.
-    median = float(facts.steps.used["dur_ns"].median()) if facts.steps.count else 0.0
-    added = max(collected.profiler_ns or 0, median - collected.unprofiled_step_ns)
+    # findings together, what was added is what the medians differ by.
+    added = max(collected.profiler_ns or 0, step_times(facts).longer_ns(collected.unprofiled_step_ns))
     return item.ns_per_step > facts.steps.per_step(facts.steps.total_ns) - added
 
 

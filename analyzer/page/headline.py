@@ -46,9 +46,9 @@ def is_profilers(analysis: Analysis, left_ns: int) -> bool:
 def added_ns(analysis: Analysis) -> int:
     """By how much a median step is longer than without the profiler; 0 where none was timed without it, or none is marked."""
     summary = analysis.summary
-    if summary.unprofiled_step_ns is None or analysis.trace.steps.source == "whole-trace":
+    if analysis.trace.steps.source == "whole-trace":
         return 0
-    return max(0, summary.step_ns.median - summary.unprofiled_step_ns)
+    return summary.step_ns.longer_ns(summary.unprofiled_step_ns)
 
 
 def title(analysis: Analysis) -> str:

@@ -21,7 +21,7 @@ from analyzer.verdict.overrides import OVERRIDES
 from analyzer.verdict.seldom_pauses import left_out, seldom_pauses_ns
 from analyzer.verdict.shares import is_update_most, verdict
 
-__all__ = ["Evidence", "Judgement", "judgement_of", "verdict", "verdict_of"]
+__all__ = ["Evidence", "Judgement", "judgement_of", "verdict"]
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -34,13 +34,6 @@ class Judgement(msgspec.Struct, frozen=True):
 
     verdict: Verdict
     names_update: bool = False
-
-
-def verdict_of(
-    facts: Facts, totals: Mapping[str, int], *, unusable: bool = False, evidence: Mapping[str, Evidence] | None = None
-) -> Verdict:
-    """What the run is bound by, as far as its trace can tell; arguments as for `judgement_of`."""
-    return judgement_of(facts, totals, unusable=unusable, evidence=evidence).verdict
 
 
 def judgement_of(

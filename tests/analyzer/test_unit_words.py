@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.assemble.finding import finding_document
 from analyzer.facts import Facts
-from analyzer.verdict import verdict_of
+from analyzer.verdict import judgement_of
 from analyzer.views.timeline import DrawnStep
 from building.builders import TraceBuilder
 from rules.idle.launch_bound import RULE
@@ -59,5 +59,5 @@ def test_where_a_finding_lies_is_named_as_what_it_lies_in(marks: str, noun: str,
 def test_a_verdict_calls_it_what_it_is(marks: str, noun: str, each: str, rate: str) -> None:
     facts = Facts(dispatching(marks).trace())
     totals = {"launch": 48, "compute": 52}
-    assert f"of the {noun} " in verdict_of(facts, totals).text
+    assert f"of the {noun} " in judgement_of(facts, totals).verdict.text
     assert (facts.steps.each, facts.steps.a_unit) == (each, rate)

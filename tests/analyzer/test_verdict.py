@@ -11,7 +11,7 @@ from analyzer.engine.trust import grade
 from analyzer.explain import explain_facts
 from analyzer.facts import Facts
 from analyzer.spans.intervals import IntervalSet
-from analyzer.verdict import Evidence, verdict, verdict_of
+from analyzer.verdict import Evidence, judgement_of, verdict
 from analyzer.verdict.looped import Looped
 from building.builders import TraceBuilder
 from building.clocked import Clocked
@@ -189,7 +189,7 @@ def test_a_loss_in_a_python_loop_binds_a_run_on_the_cpu() -> None:
     trust = grade(facts)
     said = evidence_of(facts, trust, run_rules(facts, RULES, trust))
     # 160 ops with 2 us behind each; the last of these gaps is not the loop's.
-    assert verdict_of(facts, totals, evidence=said).text == (
+    assert judgement_of(facts, totals, evidence=said).verdict.text == (
         "Python-bound: for 32 % of the step the program is in Python code, most of it in loops of small ops, its largest loss; "
         "the model itself takes 68 %."
     )
@@ -200,8 +200,8 @@ def test_a_trace_that_is_not_to_be_trusted_has_no_verdict() -> None:
     for number in range(4):
         builder.step(number, number * 1_000, 1_000).op("aten::linear", number * 1_000, 900)
     facts, totals = Facts(builder.trace()), {"compute": 900, "python": 100}
-    assert verdict_of(facts, totals).bound_by == "compute"
-    found = verdict_of(facts, totals, unusable=True)
+    assert judgement_of(facts, totals).verdict.bound_by == "compute"
+    found = judgement_of(facts, totals, unusable=True).verdict
     assert (found.bound_by, found.ratio) == ("unknown", 0.0)
     assert "cannot be the base of advice" in found.text
 
@@ -216,7 +216,7 @@ def test_steps_that_hold_only_their_update_are_not_called_python(forward: bool, 
         builder.optimizer(at + 800, 100).op("aten::add_", at + 810, 50)
         if forward:
             builder.op("aten::linear", at, 100)
-    found = verdict_of(Facts(builder.trace()), {"compute": 100, "python": 900})
+    found = judgement_of(Facts(builder.trace()), {"compute": 100, "python": 900}).verdict
     assert found.bound_by == bound
     assert ("filtered or cut" in found.text) is (bound == "unknown")
 
@@ -247,7 +247,7 @@ def test_time_without_a_core_is_not_called_compute(lacked: float | None, bound: 
     builder = TraceBuilder(None, advisor={} if lacked is None else {"core_wait_ratio": lacked})
     for number in range(4):
         builder.step(number, number * 1_000, 1_000).op("aten::linear", number * 1_000, 960)
-    found = verdict_of(Facts(builder.trace()), {"compute": 960, "python": 40})
+    found = judgement_of(Facts(builder.trace()), {"compute": 960, "python": 40}).verdict
     assert (found.bound_by, found.ratio) == (bound, pytest.approx(0.96))
     assert ("inside ops" in found.text and "quiet machine" in found.text) is (bound == "unknown")
 
@@ -258,7 +258,7 @@ def test_a_device_computes_whether_the_host_has_a_core_or_not() -> None:
         at = number * 1_000
         builder.step(number, at, 1_000).launch(at, kernel_start=at + 40, kernel_dur=950)
     facts = Facts(builder.trace())
-    assert verdict_of(facts, {"compute": 950, "launch": 50}).bound_by == "compute"
+    assert judgement_of(facts, {"compute": 950, "launch": 50}).verdict.bound_by == "compute"
 
 
 @pytest.mark.parametrize(("lacked", "bound"), [(0.05, "python"), (0.25, "unknown")])
@@ -268,7 +268,7 @@ def test_time_without_a_core_is_not_called_python(lacked: float, bound: str) -> 
     for number in range(4):
         builder.step(number, number * 1_000, 1_000).op("aten::linear", number * 1_000, 600)
     facts = Facts(builder.trace())
-    found = verdict_of(facts, {"compute": 600, "python": 400})
+    found = judgement_of(facts, {"compute": 600, "python": 400}).verdict
     assert found.bound_by == bound
     assert ("outside any op" in found.text and "quiet machine" in found.text) is (bound == "unknown")
 
@@ -281,7 +281,7 @@ def test_a_host_whose_device_was_not_recorded_may_be_waiting_for_it(
     builder = TraceBuilder(None)
     for number in range(4):
         builder.step(number, number * 1_000, 1_000).op(op, number * 1_000, 500)
-    found = verdict_of(Facts(builder.trace()), parts)
+    found = judgement_of(Facts(builder.trace()), parts).verdict
     assert found.bound_by == (bound if known else "unknown")
     assert ("waits for the device there was not recorded" in found.text) is not known
 
@@ -295,7 +295,7 @@ def test_a_read_that_takes_most_of_a_step_is_named_where_the_device_was_not_reco
         builder.op("aten::_mps_convolution", at, 300)
         builder.op("aten::item", at + 400, read + 4)
         builder.op("aten::_local_scalar_dense", at + 402, read)
-    text = verdict_of(Facts(builder.trace()), {"compute": 900}).text
+    text = judgement_of(Facts(builder.trace()), {"compute": 900}).verdict.text
     assert ("`aten::_local_scalar_dense`, which reads a value" in text) is named
 
 
@@ -320,7 +320,7 @@ def test_launches_that_wait_for_their_kernel_bind_the_run_themselves(launches: i
     for number in range(launches):
         at = number * 200
         builder.launch(at, kernel_start=at + 30, kernel_dur=50, call_dur=call_dur)
-    found = verdict_of(Facts(builder.trace()), {"compute": 300, "launch": 700})
+    found = judgement_of(Facts(builder.trace()), {"compute": 300, "launch": 700}).verdict
     assert found.bound_by == bound
     assert ("wait for their kernel, so" in found.text) is (bound == "sync")
 
@@ -341,7 +341,7 @@ def _working(builder: TraceBuilder) -> Trace:
 )
 def test_near_the_border_the_same_communication_is_named_alike_on_all_ranks(compute: int, bound: str) -> None:
     totals = {"compute": compute, "communication": 100 - compute}
-    found = verdict_of(Facts(_working(TraceBuilder())), totals)
+    found = judgement_of(Facts(_working(TraceBuilder())), totals).verdict
     assert found.bound_by == bound
     both = f"compute takes {compute} % of the step, and collectives with no compute beside them {100 - compute} %."
     assert (both in found.text) is (bound == "mixed")
@@ -351,7 +351,7 @@ def test_near_the_border_the_same_communication_is_named_alike_on_all_ranks(comp
 def test_communication_that_is_barely_large_beside_a_third_loss_is_mixed(alone: int, bound: str) -> None:
     """A point less of it on another rank, and compute would be the verdict."""
     totals = {"compute": 84 - alone, "communication": alone, "python": 16}
-    found = verdict_of(Facts(_working(TraceBuilder())), totals)
+    found = judgement_of(Facts(_working(TraceBuilder())), totals).verdict
     assert found.bound_by == bound
     words = f"compute beside them {alone} %; then Python outside any op with 16 %."
     assert (words in found.text) is (bound == "mixed")
@@ -362,7 +362,7 @@ def test_communication_that_is_barely_large_beside_a_third_loss_is_mixed(alone: 
 )
 def test_communication_beside_another_loss_as_large_is_mixed(alone: int, loaded: int, bound: str) -> None:
     totals = {"compute": 100 - alone - loaded, "communication": alone, "input": loaded}
-    found = verdict_of(Facts(_working(TraceBuilder())), totals)
+    found = judgement_of(Facts(_working(TraceBuilder())), totals).verdict
     assert found.bound_by == bound
     words = (
         f"Mixed: collectives with no compute beside them take {alone} % of the step, and waiting for data {loaded} %."
@@ -380,11 +380,13 @@ def test_communication_beside_another_loss_as_large_is_mixed(alone: int, loaded:
     ids=["too little of the step", "too little of the loss", "none"],
 )
 def test_near_the_border_compute_stays_so_where_communication_is_not_what_limits_it(totals: dict[str, int]) -> None:
-    assert verdict_of(Facts(_working(TraceBuilder())), totals).bound_by == "compute"
+    assert judgement_of(Facts(_working(TraceBuilder())), totals).verdict.bound_by == "compute"
 
 
 def test_without_a_device_the_optimizer_is_compute_at_the_border_too() -> None:
-    found = verdict_of(Facts(_working(TraceBuilder(None))), {"compute": 60, "optimizer": 8, "communication": 32})
+    found = judgement_of(
+        Facts(_working(TraceBuilder(None))), {"compute": 60, "optimizer": 8, "communication": 32}
+    ).verdict
     assert found.text == "Mixed: compute takes 68 % of the step, and collectives with no compute beside them 32 %."
 
 
@@ -442,7 +444,7 @@ DISPATCHING = {"compute": 300, "framework": 600, "python": 100}
     ],
 )
 def test_launch_bound_needs_the_evidence_of_its_rules(evidence: dict[str, Evidence], bound: str) -> None:
-    found = verdict_of(_dispatching(), DISPATCHING, evidence=evidence)
+    found = judgement_of(_dispatching(), DISPATCHING, evidence=evidence).verdict
     assert found.bound_by == bound
     assert ("nothing shows that launches are what it waits for: the median launch lead is 41 us." in found.text) is (
         bound == "unknown"
@@ -457,8 +459,8 @@ def test_python_bound_needs_the_evidence_of_its_rules_too(on_device: bool) -> No
         builder.step(1, 0, 100)
         builder.op("aten::mm", 0, 30)
         facts = Facts(builder.trace())
-    assert verdict_of(facts, totals, evidence={"python": Evidence(True, "")}).bound_by == "python"
-    found = verdict_of(facts, totals, evidence={"python": Evidence(False, "in stretches below 20 us")})
+    assert judgement_of(facts, totals, evidence={"python": Evidence(True, "")}).verdict.bound_by == "python"
+    found = judgement_of(facts, totals, evidence={"python": Evidence(False, "in stretches below 20 us")}).verdict
     assert found.bound_by == "unknown"
     assert found.text.startswith(
         "Unclear: for 70 % of the step " + ("the device idles" if on_device else "the program is")
@@ -469,8 +471,8 @@ def test_python_bound_needs_the_evidence_of_its_rules_too(on_device: bool) -> No
 @pytest.mark.parametrize("bound", ["input", "sync", "copy", "allocator", "compile", "communication"])
 def test_a_bound_that_the_trace_shows_by_itself_says_where_its_rules_find_nothing(bound: str) -> None:
     totals = {"compute": 300, bound: 700}
-    assert "no check" not in verdict_of(_dispatching(), totals, evidence={bound: Evidence(True, "")}).text
-    found = verdict_of(_dispatching(), totals, evidence={bound: Evidence(False, "too few calls")})
+    assert "no check" not in judgement_of(_dispatching(), totals, evidence={bound: Evidence(True, "")}).verdict.text
+    found = judgement_of(_dispatching(), totals, evidence={bound: Evidence(False, "too few calls")}).verdict
     assert found.bound_by == bound
     assert found.text.endswith("; no check finds what of it could be changed: too few calls.")
 
@@ -503,7 +505,10 @@ def test_copies_that_nothing_could_hide_are_no_question_of_recorded_shapes() -> 
 
 def test_evidence_is_asked_for_no_other_bound() -> None:
     evidence = {"launch": Evidence(False, "whatever")}
-    assert verdict_of(_dispatching(), {"compute": 900, "framework": 100}, evidence=evidence).bound_by == "compute"
+    assert (
+        judgement_of(_dispatching(), {"compute": 900, "framework": 100}, evidence=evidence).verdict.bound_by
+        == "compute"
+    )
 
 
 @pytest.mark.parametrize(
@@ -515,7 +520,7 @@ def test_evidence_is_asked_for_no_other_bound() -> None:
     ],
 )
 def test_the_op_that_most_of_the_dispatch_is_is_named(op: str | None, each: float, words: str) -> None:
-    found = verdict_of(_dispatching(op, each), DISPATCHING)
+    found = judgement_of(_dispatching(op, each), DISPATCHING).verdict
     assert found.bound_by == "launch"
     assert found.text.endswith(words)
 
@@ -536,7 +541,7 @@ def test_a_recording_of_next_to_nothing_tells_of_no_program(ops: int, bound: str
     builder = TraceBuilder(None)
     for number in range(ops):
         builder.op("aten::mm", number * 100, 100)
-    found = verdict_of(Facts(builder.trace()), {"compute": 100 * ops})
+    found = judgement_of(Facts(builder.trace()), {"compute": 100 * ops}).verdict
     assert found.bound_by == bound
     assert ("too little to say" in found.text) is (bound == "unknown")
 
@@ -559,6 +564,6 @@ def test_pauses_that_the_run_has_no_room_for_bind_no_run(run_ms: float | None, b
         times = [[190, 190 * 60_000_000], [10, round((run_ms * 200 - 60 * 190) * 1e6)]]
         builder.top["advisor"] = {"run": {"steps": 200, "times": times}}
     facts = Facts(builder.trace())
-    found = verdict_of(facts, {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES})
+    found = judgement_of(facts, {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES}).verdict
     assert found.bound_by == bound
     assert said in found.text

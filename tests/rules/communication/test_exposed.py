@@ -9,7 +9,7 @@ import pytest
 from analyzer.cause_names import CAUSES
 from analyzer.facts import Facts
 from analyzer.finding import Confidence, Severity, State
-from analyzer.verdict import verdict_of
+from analyzer.verdict import judgement_of
 from building.builders import AUTOGRAD, TraceBuilder
 from rules import RULES
 from rules.communication.exposed import RULE
@@ -219,7 +219,7 @@ def test_without_the_training_threads_ops_nobody_knows_what_hides_the_collective
     facts = Facts(builder.trace())
     caveats = judged(RULE, builder).finding.caveats
     assert any("unseen" in caveat for caveat in caveats) is not recorded
-    found = verdict_of(facts, {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES})
+    found = judgement_of(facts, {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES}).verdict
     assert found.bound_by == "communication"
     assert ("as far as the trace shows" in found.text) is not recorded
 

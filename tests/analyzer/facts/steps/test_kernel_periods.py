@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.cause_names import CAUSES
 from analyzer.facts import Facts
-from analyzer.verdict import verdict_of
+from analyzer.verdict import judgement_of
 from building.builders import TraceBuilder
 
 
@@ -199,7 +199,7 @@ def test_a_device_that_does_nothing_for_most_of_the_recording_is_not_compute_bou
         made.builder.op("aten::empty", 0, 10)
         measured = facts(made.builder)
         totals = {cause: measured.time.waterfall.owned(cause).total_ns for cause in CAUSES}
-        assert verdict_of(measured, totals).bound_by == bound
+        assert judgement_of(measured, totals).verdict.bound_by == bound
 
 
 def test_equal_layers_without_a_gap_are_no_steps() -> None:

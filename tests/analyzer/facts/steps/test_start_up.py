@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.cause_names import CAUSES
 from analyzer.facts import Facts
-from analyzer.verdict import verdict_of
+from analyzer.verdict import judgement_of
 from building.builders import TraceBuilder
 
 STEP = 10_000
@@ -49,7 +49,7 @@ def warming(facts: Facts) -> bool:
 
 
 def bound_by(facts: Facts) -> str:
-    return verdict_of(facts, {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES}).bound_by
+    return judgement_of(facts, {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES}).verdict.bound_by
 
 
 @pytest.mark.parametrize("marked", [True, False])

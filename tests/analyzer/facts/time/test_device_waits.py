@@ -7,7 +7,7 @@ import pytest
 from analyzer.cause_names import CAUSES
 from analyzer.facts import Facts
 from analyzer.facts.time.device_waits import WORDS
-from analyzer.verdict import verdict_of
+from analyzer.verdict import judgement_of
 from building.builders import TraceBuilder
 
 STEPS = 4
@@ -114,7 +114,7 @@ def test_waiting_on_the_device_is_never_called_launch_bound(made: TraceBuilder, 
     """Whatever the launch lead says: the host has done its part."""
     facts = Facts(made.trace())
     totals = {cause: facts.time.waterfall.owned(cause).total_ns for cause in CAUSES}
-    found = verdict_of(facts, totals)
+    found = judgement_of(facts, totals).verdict
     assert found.bound_by == bound
     assert words in found.text
     assert "ispatch" not in found.text
