@@ -31,6 +31,16 @@ class Engines:
 
         return engine_for([str(place) for place in places], self.jobs, self.scheduler, self.scheduler_file)
 
+    def left_aside(self) -> str:
+        """What is to be said where one trace is read, which this process does; empty where no scheduler was asked for."""
+        named = {"--scheduler": self.scheduler, "--scheduler-file": self.scheduler_file}
+        asked = " and ".join(option for option, value in named.items() if value is not None)
+        return (
+            f"{asked} is of no use here: it reads ranks of a job, and one trace is read on this machine"
+            if asked
+            else ""
+        )
+
 
 _OPTIONS = (
     click.option(

@@ -150,6 +150,8 @@ def _answer(
     from analyzer.ranks.files import looks_like_summary
 
     if not urls and len(sources) == 1 and request.baseline is None and not looks_like_summary(sources[0]):
+        if aside := engine.left_aside():
+            click.echo(f"advisor: note: {aside}", err=True)
         return _report(sources[0], options, request, ahead)
     return _report_several([*sources, *urls], options, request, engine)
 

@@ -48,6 +48,18 @@ def test_a_report_is_of_one_trace(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "advisor compare BEFORE AFTER" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--scheduler", "--scheduler-file"])
+def test_a_scheduler_that_one_trace_does_not_need_is_told_so(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was ignored without a word, reachable or not."""
+    path = str(write_plain(tmp_path / "a.json"))
+    assert main(["explain", path, option, "127.0.0.1:9"]) == 0
+    assert f"advisor: note: {option} is of no use here: it reads ranks of a job" in capsys.readouterr().err
+    assert main(["explain", path, "--jobs", "2"]) == 0
+    assert "note" not in capsys.readouterr().err
+
+
 def test_no_trace_suggests_the_newest_below(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
