@@ -48,9 +48,8 @@ def differences(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> tuple[
             found.append(_one_sided(side, "no steps to compare", "taken as one recording, as nothing in it is a step"))
         elif few:
             steps = ", ".join(str(len(run.steps_ns)) for run in few)
-            found.append(
-                _one_sided(side, "too few steps to compare", f"{steps} used steps, at least {MIN_STEPS} needed")
-            )
+            least = f"{steps} used step{'' if steps == '1' else 's'}, at least {MIN_STEPS} needed"
+            found.append(_one_sided(side, "too few steps to compare", least))
         if any(run.trust == "unusable" for run in runs):
             found.append(_one_sided(side, "a trace that cannot be trusted", "unusable"))
     return tuple(found)

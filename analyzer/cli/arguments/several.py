@@ -69,14 +69,15 @@ def newest(folder: Path) -> list[Path]:
 
 
 def _json_below(folder: Path) -> Iterator[Path]:
-    """JSON files in a folder and those below it, hidden ones left out."""
+    """JSON files in a folder and those below it, hidden ones and links that lead nowhere left out."""
     seen = 0
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")
         seen += len(names)
         if seen > _SEARCHED_FILES:
             return
-        yield from (Path(place, name) for name in names if name.endswith((".json", ".json.gz")))
+        named = (Path(place, name) for name in names if name.endswith((".json", ".json.gz")))
+        yield from (path for path in named if path.is_file())
 
 
 def overview(analyses: Sequence[Analysis]) -> Iterator[str]:

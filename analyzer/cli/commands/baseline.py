@@ -16,7 +16,7 @@ def command() -> None:
     """Keep a run under a name, to compare later ones with."""
 
 
-@command.command("save")
+@command.command("save", short_help="Save what a comparison needs of a trace, or of several runs.")
 @click.argument("name")
 @click.argument("paths", nargs=-1, required=True, type=Here(), metavar="TRACE...")
 @click.option("--no-redact", is_flag=True, help="Keep full paths, names of machines and users, and what looks secret.")

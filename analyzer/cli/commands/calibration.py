@@ -24,8 +24,9 @@ def command(forget: bool) -> None:
     from analyzer.page.words import safe
 
     if forget:
+        there = own_file().exists()
         own_file().unlink(missing_ok=True)
-        click.echo(f"advisor: {own_file()} is gone", err=True)
+        click.echo(f"advisor: {own_file()} is gone" if there else "advisor: no pair of this machine was kept", err=True)
     mine = tuple(own())
     pairs = (*shipped(), *mine)
     click.echo("rule   pairs  within what was promised  realised of it, median")

@@ -57,8 +57,10 @@ def summary(output: Path, result: Rewritten) -> str:
     """What was repaired, a line each, and `wrote small.json.gz: 12,345 events, 1.2 MB`."""
     repaired = "".join(f"{_repaired(repair)}\n" for repair in result.repairs)
     size = result.size_bytes
-    megabytes = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.0f} kB"
-    return f"{repaired}{_redacted(result.redaction)}wrote {clean(str(output))}: {result.events:,} events, {megabytes}"
+    long = (
+        f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.0f} kB" if size >= 1_000 else count(size, "byte")
+    )
+    return f"{repaired}{_redacted(result.redaction)}wrote {clean(str(output))}: {count(result.events, 'event')}, {long}"
 
 
 def _redacted(done: Redaction | None) -> str:

@@ -68,8 +68,12 @@ def test_pairs_are_kept_in_the_users_folder_and_forgotten(
     assert "ZZ001" in shown
     assert "50 %" in shown
     assert main(["calibration", "--forget"]) == 0
-    assert "ZZ001" not in capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert "ZZ001" not in shown.out
+    assert shown.err == f"advisor: {own_file()} is gone\n"
     assert not own_file().exists()
+    assert main(["calibration", "--forget"]) == 0
+    assert capsys.readouterr().err == "advisor: no pair of this machine was kept\n"
 
 
 def test_a_pair_that_nobody_measured_is_left_out(

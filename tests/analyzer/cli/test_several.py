@@ -92,4 +92,6 @@ def test_traces_of_any_name_are_found_hidden_folders_and_other_json_are_not(tmp_
         (tmp_path / place).parent.mkdir()
         write_plain(tmp_path / place)
     (tmp_path / "package.json").write_text("{}")
+    # Its target was moved away: `a disk is damaged` was said of it, in place of naming the others.
+    (tmp_path / "trace.json").symlink_to("moved.json")
     assert [str(path) for path in several.newest(tmp_path)] == ["runs/before.json"]

@@ -172,6 +172,9 @@ def test_fewer_than_three_steps_are_refused() -> None:
     found = compare([snapshot(count=2)], [snapshot()])
     assert not found.comparable
     assert "too few steps" in found.differences[0].what
+    assert found.differences[0].before == "2 used steps, at least 3 needed"
+    found = compare([snapshot(count=1)], [snapshot()])
+    assert found.differences[0].before == "1 used step, at least 3 needed"
 
 
 def test_an_unusable_trace_is_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -337,3 +338,10 @@ def test_the_commands_say_what_they_did(tmp_path: Path) -> None:
     said = CliRunner().invoke(slim, [str(tmp_path / "out.json.gz"), "-o", str(tmp_path / "s.json"), "--steps", "1"])
     assert said.exit_code == 0
     assert read(tmp_path / "s.json").steps["number"].tolist() == [1]
+
+
+def test_one_event_is_one(tmp_path: Path) -> None:
+    """`wrote out.json: 1 events, 0 kB`."""
+    path = write(tmp_path, '{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 2, "pid": 1, "tid": 1}]}')
+    done = CliRunner().invoke(repair, [str(path), "-o", str(tmp_path / "out.json")])
+    assert re.search(r": 1 event, \d{2,3} bytes$", done.output.strip())

@@ -38,6 +38,11 @@ def check(config: ScriptConfig) -> str:
             f"the script {config.target} is a notebook, which Python does not run",
             fix=f"make a script of it: jupyter nbconvert --to script {shlex.quote(config.target)}",
         )
+    if not (config.module or config.program) and config.target.endswith((".json", ".json.gz")):
+        raise UsageError(
+            f"{config.target} is no script, but what a recording is written to",
+            fix=f"to read it: advisor explain {shlex.quote(config.target)}; to record a script into it, -o before its name",
+        )
     python = _interpreter(config)
     program = found(config.target, config.python) if config.program else python
     if program is None:

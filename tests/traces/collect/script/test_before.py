@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from traces.collect.script.before import why_no_script
+from traces.collect.script.before import check, why_no_script
+from traces.collect.script.config import ScriptConfig
+from traces.errors import UsageError
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
@@ -18,3 +20,11 @@ def test_what_is_there_and_no_file_is_not_said_to_be_missing(tmp_path: Path) -> 
     assert why_no_script(tmp_path) == "is a folder, not a script"
     assert why_no_script(tmp_path / "none.py") == "does not exist"
     assert why_no_script(tmp_path / "train.py") is None
+
+
+def test_a_trace_in_place_of_a_script_is_no_script(tmp_path: Path) -> None:
+    """Python ran it, and `the script never imported torch` was said, with exit code 0."""
+    (tmp_path / "my trace.json").write_text("{}")
+    with pytest.raises(UsageError, match="is no script, but what a recording is written to") as caught:
+        check(ScriptConfig(target=str(tmp_path / "my trace.json"), output=tmp_path / "t.json"))
+    assert f"advisor explain '{tmp_path / 'my trace.json'}'" in (caught.value.fix or "")
