@@ -168,6 +168,7 @@ PROGRAMS = (
     ),
     Program(
         file="pandas_windows", needs=("pandas",), finds=(INPUT,), function="__getitem__", never_says=("decode",),
+        says=("self.frame[columns].to_numpy()",),
     ),
     Program(
         file="embeds_one_by_one", needs=("torch",), finds=(frozenset({"IN005"}),), never=INPUT | BETWEEN, quick=True,
