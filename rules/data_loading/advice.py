@@ -8,7 +8,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice
 from analyzer.units import count, size
 from rules.changes import larger_batch
-from rules.data_loading import handing_over, words
+from rules.data_loading import handing_over, on_device, words
 from rules.data_loading.cheaper import arrays, cheaper_samples
 from rules.data_loading.kept import made_once_already
 from rules.data_loading.looped import without_loop
@@ -31,6 +31,7 @@ from rules.data_loading.workers import (
     samples_wait,
     suggested_workers,
 )
+from rules.sent_by_loader import left_to_the_loop
 
 # Share of a core from which SageMaker Debugger and gpuprof call the processor the limit.
 COMPUTING_RATIO = 0.8
@@ -66,6 +67,8 @@ def ordered(facts: Facts) -> tuple[Advice, ...]:
     """All ways to load faster from the training process, the one that suits this run first."""
     if sampler_leads(facts):
         return (faster_sampler(facts),)
+    if facts.input.on_device.holds:
+        return on_device.at_once(facts)
     memory, offline = made_once(facts) if may_fit(facts) else (), prepare_offline(facts)
     workers = (more_workers(facts),) if suggested_workers(facts) else ()
     if _hide_little(facts):
@@ -188,7 +191,7 @@ def more_workers(facts: Facts) -> Advice:
     note = f"Worker processes prepare the next batches beside training; {known}."
     if cores is not None and cores <= FEW_CORES and not waiting:
         note += " With so few cores workers compete with training and can make it slower: measure before keeping this."
-    note += handing_over.costs(facts)
+    note += left_to_the_loop(facts) or handing_over.costs(facts)
     return words.loader(
         facts, {"num_workers": workers, "persistent_workers": True, **pinned}, f"{note}{_copies(facts, workers)}"
     )

@@ -28,7 +28,8 @@ loader = DataLoader(dataset, batch_size=64, shuffle=True, num_workers=4, persist
 ## Fix
 1. Data that fit in memory: load them once into a tensor and index whole batches; no worker is as fast as not loading.
 2. Otherwise load in worker processes: `num_workers`, `persistent_workers=True`, `prefetch_factor=4`.
-3. Make a sample cheaper: decode and resize once, offline; augment on the device.
+3. Data on the GPU already (kernels put the batch together inside `__next__`): index whole batches there; no worker can.
+4. Make a sample cheaper: decode and resize once, offline; augment on the device.
 
 ## Expected gain
 At most the idle time inside the loader, and behind it as much as loading took beside a busy device. On four pairs of recordings

@@ -60,7 +60,8 @@ def keeps_samples(facts: Facts) -> bool:
 def in_memory(facts: Facts) -> Advice:
     """Load once, index whole batches."""
     known = facts.recording.collected.dataset_bytes
-    where = f"The data are {size(known)}" if known is not None else "Where the data fit in memory"
+    memory = "memory (the GPU's, where `__getitem__` sends them)" if facts.input.on_device.sends else "memory"
+    where = f"The data are {size(known)}" if known is not None else f"Where the data fit in {memory}"
     said = words.prepared_once(facts, random=random_samples(facts))
     if said is not None:
         return said
@@ -82,9 +83,9 @@ def in_memory(facts: Facts) -> Advice:
         return Advice(
             "diff",
             "-for batch in loader:\n+data = dataset.tensors\n"
-            f"+for index in {'loader.batch_sampler' if _runs(facts) else 'torch.randperm(len(dataset)).split(batch_size)'}:\n"
+            f"+for index in {'loader.batch_sampler' if infers_only(facts) else 'torch.randperm(len(dataset)).split(batch_size)'}:\n"
             "+    batch = [part[index] for part in data]",
-            f"{where}, and tensors already: the loader takes them apart and puts them together again.{_order(facts)}",
+            f"{where}, and tensors already: the loader takes them apart and puts them together again.{order_kept(facts)}",
         )
     return Advice(
         "python",
@@ -94,7 +95,7 @@ def in_memory(facts: Facts) -> Advice:
         f"{_taken(facts, '    batch = ')}",
         f"{where}: load and transform once, then index whole batches; no per-sample Python is left in the step. "
         "Random augmentation then has to run on the batch (torchvision.transforms.v2; it draws once per batch)."
-        f"{_parts(facts)}{_order(facts)}{kept.sentence(facts)}",
+        f"{_parts(facts)}{order_kept(facts)}{kept.sentence(facts)}",
     )
 
 
@@ -105,7 +106,7 @@ def whole_batches(facts: Facts) -> Advice:
     batch_size = facts.recording.collected.batch_size or "batch_size"
     taken = _taken(facts, "        return ").replace("data", "self.data")
     prepares = facts.recording.frameworks.of_loop == "accelerate"  # which gives each rank its part of any loader
-    own = (prepares or _has_all(facts)) and not _runs(facts)
+    own = (prepares or takes_all_samples(facts)) and not infers_only(facts)
     sampler = (
         f"sampler = BatchSampler(RandomSampler(dataset), batch_size={batch_size}, drop_last=False)"
         if own
@@ -120,7 +121,7 @@ def whole_batches(facts: Facts) -> Advice:
         f"{sampler}\n"
         f"loader = DataLoader(dataset, sampler=sampler, batch_size=None){prepared}",
         "Keeps the DataLoader and hands it whole batches; transforms then run on the batch. An `IterableDataset` does the same by "
-        f"yielding batches itself, with `batch_size=None`.{_order(facts) if own else _parts(facts)}",
+        f"yielding batches itself, with `batch_size=None`.{order_kept(facts) if own else _parts(facts)}",
     )
 
 
@@ -141,10 +142,10 @@ def _streamed_batches(facts: Facts) -> Advice:
 
 def already_tensors(facts: Facts) -> bool:
     """Whether all samples are held as tensors, of which batches can be taken at once."""
-    return facts.recording.collected.dataset_name == "TensorDataset" and _has_all(facts)
+    return facts.recording.collected.dataset_name == "TensorDataset" and takes_all_samples(facts)
 
 
-def _has_all(facts: Facts) -> bool:
+def takes_all_samples(facts: Facts) -> bool:
     """Whether each rank takes all samples of its data set: of several, each takes those that its sampler gives it.
 
     A stream has no sampler: what it yields to a rank is the rank's.
@@ -152,17 +153,17 @@ def _has_all(facts: Facts) -> bool:
     return facts.recording.world_size is None or facts.recording.collected.stream
 
 
-def _runs(facts: Facts) -> bool:
+def infers_only(facts: Facts) -> bool:
     """Whether the model is only run, for sure: its answers belong to the samples in their order, and none may be left out."""
     return facts.model.infers and not facts.model.may_train
 
 
 def _draws(facts: Facts) -> bool:
     """Whether batches are drawn anew in each epoch."""
-    return _has_all(facts) and not _runs(facts)
+    return takes_all_samples(facts) and not infers_only(facts)
 
 
-def _order(facts: Facts) -> str:
+def order_kept(facts: Facts) -> str:
     """What keeps the order, where the trace does not tell whether that matters."""
     if not facts.model.infers or not _draws(facts):
         return ""
@@ -173,7 +174,7 @@ def _order(facts: Facts) -> str:
 
 
 def _parts(facts: Facts) -> str:
-    if _has_all(facts):
+    if takes_all_samples(facts):
         return ""
     return " `loader.batch_sampler` is that of the loader as it is now: it gives each rank its part of the samples."
 

@@ -45,7 +45,8 @@ the data in memory.
 
 ## When it is wrong
 Small data sets in memory load faster without workers. Starting workers is slow where processes are spawned (Windows, macOS). A
-dataset that holds CUDA tensors cannot be loaded by workers; an IterableDataset without sharding yields every sample once a worker;
+dataset that holds CUDA tensors cannot be loaded by workers: where kernels make batches inside `__next__`, and nothing is sent,
+the rule does not apply (DL006, DL001 say what helps). An IterableDataset without sharding yields every sample once a worker;
 containers may limit /dev/shm. Worker processes copy every batch, which the bound does not count. Each tensor of a batch comes from
 a worker through a socket, which takes up to 0.5 ms by machine: where `advisor collect` measured that it takes as long as making
 the batch, the rule is clear; in other recordings of batches made within a millisecond nobody knows, and the fix says so.
@@ -70,6 +71,7 @@ from analyzer.units import count, duration, listed, share
 from rules.data_loading import one_long_call, place
 from rules.data_loading.advice import ordered
 from rules.data_loading.handing_over import handed_over_as_slowly
+from rules.data_loading.on_device import WHY_NO_WORKERS
 from rules.data_loading.own_workers import own_workers
 from rules.data_loading.parts import sampler_leads, sampler_takes
 from rules.data_loading.workers import FEW_CORES, floor_ns, samples_wait, worth_a_worker
@@ -105,6 +107,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     if sampler_leads(facts):
         yield clear(sampler_takes(facts))
+        return
+    if facts.input.on_device.holds:
+        yield not_applicable(WHY_NO_WORKERS)
         return
     bound = facts.input.with_workers
     if handed_over_as_slowly(facts):

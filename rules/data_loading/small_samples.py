@@ -40,7 +40,8 @@ for index in torch.randperm(len(images)).split(64):
 ## Fix
 1. Load and transform once, keep tensors, index whole batches.
 2. Keep the DataLoader, but give it whole batches: `sampler=BatchSampler(...)`, `batch_size=None`, or `__getitems__`.
-3. On a GPU keep the tensors on the device.
+3. On a GPU keep the tensors on the device. Where they are there already, as kernels inside `__next__` without copies show, index
+   whole batches there; workers and `pin_memory` are for CPU tensors.
 4. Workers only where none of this is possible.
 
 ## Expected gain
@@ -85,7 +86,7 @@ from analyzer.finding import (
 )
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share, size
-from rules.data_loading import one_long_call, place, tensors_in_workers
+from rules.data_loading import on_device, one_long_call, place, tensors_in_workers
 from rules.data_loading.advice import MEMORY_BYTES, more_workers, tiny_batches
 from rules.data_loading.kept import made_once_already
 from rules.data_loading.own_workers import own_workers
@@ -152,7 +153,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"Each batch is made of {count(made.samples or 0, 'sample')}, one by one{repeated}: {duration(each)} a sample, "
         f"{duration(facts.steps.per_step(wait.host.total_ns))} of {facts.steps.each} "
-        f"({share(facts.steps.ratio(wait.host.total_ns))}).{data}{place.sentence(facts)}",
+        f"({share(facts.steps.ratio(wait.host.total_ns))}).{data}{_where(facts)}{place.sentence(facts)}",
         saving=Saving(
             wait.owned.scaled(most),
             behind=facts.sync.behind(wait.inside).scaled(most),
@@ -180,9 +181,20 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         ),
         location=place.place(facts),
         caveats=("Random augmentation has to differ between samples: on a batch it is drawn once.",)
-        + (() if known is not None else ("How large the data are is not known: this needs them to fit in memory.",))
+        + (
+            ()
+            if known is not None or facts.input.on_device.one_by_one
+            else ("How large the data are is not known: this needs them to fit in memory.",)
+        )
         + one_long_call.caveats(facts),
     )
+
+
+def _where(facts: Facts) -> str:
+    """Where the samples are, in words with a space before them; empty where that is the host, or nobody knows."""
+    if not facts.input.on_device.one_by_one:
+        return ""
+    return " They are on the GPU already: kernels put the batch together inside `__next__`, and nothing is sent there."
 
 
 def _nothing_to_gain(facts: Facts, limits: Limits) -> Outcome | None:
@@ -249,6 +261,8 @@ def _kept_in_vain(facts: Facts) -> bool:
 
 
 def _fix(facts: Facts) -> tuple[Advice, ...]:
+    if facts.input.on_device.one_by_one:
+        return (*tiny_batches(facts), *on_device.at_once(facts))
     last = (more_workers(facts),) if suggested_workers(facts) else ()
     if not stackable(facts) or makes_loader(facts):
         return (*tiny_batches(facts), *made_once(facts), *last)

@@ -73,6 +73,7 @@ from rules.data_loading.bursts import is_bursty
 from rules.data_loading.cheaper import arrays, cheaper_samples
 from rules.data_loading.kept import made_once_already
 from rules.data_loading.looped import without_loop
+from rules.data_loading.on_device import WHY_NO_WORKERS
 from rules.data_loading.own_workers import own_workers
 from rules.data_loading.parts import sampler_leads, sampler_takes
 from rules.data_loading.workers import suggested_workers
@@ -161,6 +162,8 @@ def _not_told(facts: Facts, limits: Limits) -> Outcome | None:
         return cannot_tell(
             f"batches come from {own_workers(facts)}, of which nobody recorded what they take of the cores"
         )
+    if facts.input.on_device.holds:
+        return not_applicable(WHY_NO_WORKERS)
     collected = facts.recording.collected
     if collected.cores is None or (wait.multi_process and collected.num_workers is None):
         return cannot_tell("cores and workers are not in the trace; `advisor collect` records them")

@@ -16,8 +16,9 @@ WAITING_RATIO = 0.4
 
 
 def suggested_workers(facts: Facts) -> int:
-    """Workers to start tuning from; none where getting a batch from one takes as long as making it."""
-    return 0 if handing_over.handed_over_as_slowly(facts) else fitting_workers(facts)
+    """Workers to start tuning from; none where one hands a batch over as slowly as it is made, or cannot: it is on the device."""
+    none = handing_over.handed_over_as_slowly(facts) or facts.input.on_device.holds
+    return 0 if none else fitting_workers(facts)
 
 
 def fitting_workers(facts: Facts) -> int:

@@ -6,6 +6,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Advice
 from rules.device_words import of_device
 from rules.purpose import by_purpose
+from rules.sent_by_loader import left_to_the_loop
 from rules.transfer.computed import computed, computed_beside, computed_there
 from rules.transfer.kept_weights import keep_on_device
 from traces.patterns import Pattern
@@ -196,7 +197,7 @@ def _pinned_by_loader(facts: Facts) -> tuple[Advice, ...]:
             f" loader = DataLoader(\n     dataset, ...,{workers}\n+    pin_memory=True,\n )\n"
             "-images = images.to(device)\n+images = images.to(device, non_blocking=True)",
             "Both together: only from pinned memory does `non_blocking=True` return at once. "
-            "Do not call `pin_memory()` in the loop itself.",
+            f"Do not call `pin_memory()` in the loop itself.{left_to_the_loop(facts)}",
         ),
         batch_type,
     )
@@ -261,7 +262,7 @@ def _prefetched(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
                 "    following = move(next(batches, ()))\n"
                 f"    {'output = model(*batch)' if facts.model.infers else 'train_step(batch)'}",
                 "Copies and kernels share a stream here, so they take turns; on a side stream the next batch travels while this "
-                "one is computed. Needs pinned batches.",
+                f"one is computed. Needs pinned batches.{left_to_the_loop(facts)}",
             ),
         ),
     )

@@ -17,6 +17,7 @@ from stories import (
     of_documented_traces,
     of_endpoints,
     of_engines,
+    of_everyday_loops,
     of_fields_in_training,
     of_first_sight,
     of_further_training,
@@ -115,6 +116,7 @@ PARTS: dict[str, tuple[Story, ...]] = {
     "guides: habits": of_tuning_guides.STORIES,
     "prepared on the host": of_prepared.STORIES,
     "written out by hand": of_written_out.STORIES,
+    "loops of every day": of_everyday_loops.STORIES,
 }
 STORIES: tuple[Story, ...] = tuple(story for part in PARTS.values() for story in part)
 

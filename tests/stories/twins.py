@@ -26,4 +26,5 @@ TWINS: tuple[tuple[str, str, str], ...] = (
     ("masks drawn on the host", "masks drawn on the device", "ID001"),
     ("hooks of each parameter", "hooks in C++", "ID001"),
     ("casts around compiled norms", "norms in 16 bits", "PR004"),
+    ("TensorDataset on the GPU, row by row", "TensorDataset on the GPU, indexed at once", "DL006"),
 )

@@ -8,6 +8,7 @@ from analyzer.facts.input.before_sent import BeforeSent, before_sent
 from analyzer.facts.input.code import InputCode, input_code
 from analyzer.facts.input.float_images import FloatImages, float_images
 from analyzer.facts.input.loading import Loading, loading
+from analyzer.facts.input.on_device import OnDevice, on_device
 from analyzer.facts.input.padding import Padding, padding
 from analyzer.facts.input.prepared import Prepared, prepared
 from analyzer.facts.input.receiving import Receiving, receiving
@@ -91,6 +92,11 @@ class InputFacts(Section):
     def loading(self) -> Loading:
         """What loading a batch in the training process consists of."""
         return loading(self.trace, self._recording, self._host, self.wait)
+
+    @fact
+    def on_device(self) -> OnDevice:
+        """What the loader's calls do on the device."""
+        return on_device(self.trace, self._device, self._transfer.copies.to_device, self.wait, self._host.main_thread)
 
     @fact
     def with_workers(self) -> WorkerBound:
