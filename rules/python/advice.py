@@ -11,6 +11,7 @@ from analyzer.spans.intervals import IntervalSet
 from rules.commands import arguments_note, collect
 from rules.framework_words import scheduled_ahead
 from rules.purpose import by_purpose
+from rules.python.sent import nothing_sent
 
 _BY_ITS_ENGINE = {
     "vllm": Advice(
@@ -95,12 +96,15 @@ BESIDE = Advice(
 def elsewhere(facts: Facts) -> tuple[Advice, ...]:
     """Another place for what the program prepares in its loop: the loader's workers, or beside the model where none is fed so.
 
-    A program that draws from no loader and steps a simulator prepares nothing: it asks for several simulators.
+    A program that draws from no loader and steps a simulator prepares nothing: it asks for several simulators. One that sends
+    nothing to its device has nothing to load for it.
     """
     if not len(facts.input.wait) and steps_simulator(facts):
         return (simulator(facts),)
     workers = facts.input.wait.multi_process or facts.recording.collected.num_workers
     loading = IN_ITS_WORKERS if workers else IN_WORKERS
+    if nothing_sent(facts):
+        return () if facts.recording.evaluates else by_purpose(facts, (BESIDE,), ())
     if facts.recording.evaluates:
         return (replace(loading, code=loading.code.replace("train_step(batch)", "output = model(batch)")),)
     return by_purpose(facts, (BESIDE,), (loading,))

@@ -9,6 +9,7 @@ from analyzer.units import count, share
 from rules.guards import in_guards
 from rules.python import checkpoints
 from rules.python.between_ops import in_backward, in_update
+from rules.python.sent import nothing_sent
 
 # Traces recorded whole launch at most 2 % of their kernels outside ops (measured on 14).
 WITHOUT_OP_RATIO = 0.2
@@ -44,7 +45,8 @@ def of(facts: Facts, time: IntervalSet, *, inflated: bool) -> tuple[str, ...]:
     if inflated:
         caveats.append("Recording stacks slows Python down: without them the share is smaller.")
     trains = facts.model.may_train or not facts.model.infers
-    if trains and not len(facts.input.wait) and not in_update(facts, time) and not checkpoints.taken(facts, time):
+    loads = trains and not len(facts.input.wait) and not nothing_sent(facts)
+    if loads and not in_update(facts, time) and not checkpoints.taken(facts, time):
         caveats.append("No DataLoader was seen: loading by other means would be part of this.")
     return tuple(caveats)
 

@@ -73,6 +73,7 @@ from analyzer.units import share
 from rules.place import location, named
 from rules.python import grouped, read_values
 from rules.python.boxes import OVERLAPS, may_be_of_boxes, of_boxes
+from rules.python.drawn import FOR_ALL, draws, may_be_on_numbers
 from rules.python.judging import evidence, line_of, saving_of, what
 from rules.python.measuring import measured_seldom, measures, without_gradient
 from rules.python.pairs import of_pairs
@@ -195,6 +196,8 @@ def _fix(facts: Facts, loop: Loop) -> tuple[Advice, ...]:
         return (*waiting, LOG_SUMS, _whole_tensor(loop))
     if of_boxes(loop):
         return (*waiting, *OVERLAPS)
+    if draws(loop) and not loop.backward:
+        return (FOR_ALL, *waiting, _whole_tensor(loop))
     return (*waiting, *(OVERLAPS[:1] if may_be_of_boxes(loop) else ()), *_at_once(loop))
 
 
@@ -234,7 +237,7 @@ def _at_once(loop: Loop) -> tuple[Advice, ...]:
                 "t[index] = values            # or t.scatter_(0, index, values)",
                 "Where only some elements are written.",
             ),
-            *(() if loop.backward else (_ON_NUMBERS,)),
+            *_on_numbers(loop),
         )
     if any(name.endswith("::nms") for name in loop.unit):
         return (_ALL_CLASSES,)
@@ -243,9 +246,14 @@ def _at_once(loop: Loop) -> tuple[Advice, ...]:
     return (
         _whole_tensor(loop),
         Advice("python", "y = torch.vmap(f)(x)", "Where `f` is written for one sample and cannot be rewritten."),
-        *(() if loop.backward else (_ON_NUMBERS,)),
+        *_on_numbers(loop),
         _RECURSION,
     )
+
+
+def _on_numbers(loop: Loop) -> tuple[Advice, ...]:
+    """The loop on numbers of the host, where its turns may be of single numbers, and no gradient goes through them."""
+    return (_ON_NUMBERS,) if not loop.backward and may_be_on_numbers(loop) else ()
 
 
 # What vmap has no rule for, and a compiled function breaks at: ops of an extension's own, and results whose size depends on values.

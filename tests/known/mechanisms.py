@@ -441,6 +441,7 @@ def _silent(*, before_update: bool) -> TraceBuilder:
         builder.op("aten::ones_like" if before_update else "aten::relu", at + 2_900, 90)
         if before_update:
             builder.optimizer(at + 6_990, 90)
+        builder.copy("HtoD", at + 7_091, 5, start=at + 7_097, dur=2, size=4 << 20, op=None, pinned=True)
         builder.launch(at + 7_100, kernel_start=at + 7_110, kernel_dur=2_800, name="gemm", op="aten::conv2d")
         builder.zero_grad(at + 9_950, 40)
     return builder

@@ -242,6 +242,7 @@ def _prepares(*, workers: int) -> TraceBuilder:
         at = number * _STEP
         builder.step(number, at, _STEP)
         builder.loader(at, 50, workers=workers)
+        builder.copy("HtoD", at + 5_091, 5, start=at + 5_097, dur=2, size=4 << 20, op=None, pinned=True)
         builder.launch(at + 5_100, kernel_start=at + 5_110, kernel_dur=4_500, name="gemm", op="aten::mm")
         builder.zero_grad(at + 9_900, 10)
     return builder

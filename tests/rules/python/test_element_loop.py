@@ -8,6 +8,7 @@ from analyzer.facts import Facts
 from analyzer.finding import Confidence, Severity, State
 from building.builders import AUTOGRAD, TraceBuilder
 from building.clocked import Clocked
+from rules.python.drawn import FOR_ALL
 from rules.python.element_loop import RULE
 from rules.python.python_overhead import RULE as PYTHON
 from rules.python.repeated_small_ops import RULE as SMALL
@@ -416,6 +417,36 @@ def test_a_recursion_without_a_gradient_may_run_on_numbers(gradient: bool) -> No
     unit = ("aten::select", "aten::mul", "aten::add", "aten::select", "aten::copy_")
     fix = judged(RULE, world(unit=unit, backward=gradient)).finding.fix
     assert any("numpy" in one.code for one in fix) is not gradient
+
+
+@pytest.mark.parametrize(
+    ("unit", "numbers"),
+    [(("select", "mul", "add"), True), (("select", "flip", "mul", "add"), False), (("select", "roll", "add"), False)],
+)
+def test_what_turns_or_shifts_a_tensor_runs_on_no_numbers(unit: tuple[str, ...], *, numbers: bool) -> None:
+    fix = judged(RULE, world(unit=tuple(f"aten::{name}" for name in unit), backward=False)).finding.fix
+    assert any("numpy" in one.code for one in fix) is numbers
+
+
+@pytest.mark.parametrize("draw", [(), ("rand",), ("rand", "item"), ("uniform_",)])
+def test_turns_that_draw_numbers_draw_them_for_all_at_once(draw: tuple[str, ...]) -> None:
+    unit = tuple(f"aten::{name}" for name in ("select", *draw, "flip", "mul"))
+    fix = judged(RULE, world(unit=unit, backward=False)).finding.fix
+    assert ("torch.rand(len(x)" in fix[0].code) is bool(draw)
+    if draw:
+        assert not [one for one in fix if "rewards" in one.code or "correct +=" in one.code or "recursion" in one.code]
+
+
+def test_the_code_that_draws_for_all_does_what_each_turn_did() -> None:
+    torch = pytest.importorskip("torch")
+    code = FOR_ALL.code
+    removed, added = ("\n".join(line[1:] for line in code.splitlines() if line.startswith(sign)) for sign in ("-", "+"))
+    images = torch.arange(24.0).view(2, 3, 2, 2)
+    for part in (removed, added):
+        names = {"torch": torch, "x": images.clone()}
+        exec(part, names)
+        for one, before in zip(names["x"], images, strict=True):
+            assert any(torch.equal(one, may) for may in (before, before.flip(-1)))
 
 
 def test_turns_that_all_differ_and_layers_are_no_loop() -> None:

@@ -220,9 +220,17 @@ def test_reading_a_whole_tensor_off_the_device_is_acting_on_it_too(after: str, t
     assert any("AsyncVectorEnv" in advice.code for advice in fixes) is told
 
 
+def sending(builder: TraceBuilder) -> TraceBuilder:
+    """The same, and a batch is sent where the gap of each step ends."""
+    for number in range(3):
+        at = number * STEP + 39_970
+        builder.copy("HtoD", at, 10, start=at + 12, dur=10, size=4 << 20, pinned=True)
+    return builder
+
+
 def test_a_program_that_only_runs_its_model_is_told_of_no_loader() -> None:
-    assert "executor.submit" in judged(RULE, world()).finding.fix[1].code
-    training = world()
+    assert "executor.submit" in judged(RULE, sending(world())).finding.fix[1].code
+    training = sending(world())
     training.optimizer(10, 20)
     assert "DataLoader" in judged(RULE, training).finding.fix[1].code
 
@@ -515,7 +523,7 @@ def test_a_call_outside_any_op_names_the_place() -> None:
 
 @pytest.mark.parametrize(("workers", "word"), [(0, "num_workers=4"), (4, "__getitem__")])
 def test_a_program_with_workers_is_not_told_to_start_some(workers: int, word: str) -> None:
-    builder = world()
+    builder = sending(world())
     for number in range(3):
         builder.op("AddmmBackward0", number * STEP + 90_000, 100)
         builder.loader(number * STEP + 99_000, 10, workers=workers)
@@ -854,6 +862,7 @@ def test_a_loader_is_advised_only_where_data_may_be_prepared(before: str, after:
                 builder.optimizer(start, 90)
             else:
                 builder.op(name, start, 90)
+        builder.copy("HtoD", at + 70_091, 5, start=at + 70_097, dur=2, size=4 << 20, op=None, pinned=True)
         builder.launch(at + 70_100, kernel_start=at + 70_110, kernel_dur=29_800, name="gemm", op="aten::linear")
         builder.zero_grad(at + 99_950, 40)
     found = judged(RULE, builder).finding
