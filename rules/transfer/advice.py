@@ -76,8 +76,8 @@ def what_is_pageable(facts: Facts) -> str:
         return _IN_PASSES
     return (
         _known_kind(facts)
-        or computed(facts.transfer.computed_unpinned)
-        or computed_beside(facts.transfer.computed_in_part)
+        or computed(facts, facts.transfer.computed_unpinned)
+        or computed_beside(facts, facts.transfer.computed_in_part)
     )
 
 
@@ -91,7 +91,7 @@ def comes_back(facts: Facts) -> bool:
 
 def what_is_sent(facts: Facts) -> str:
     """A sentence on what the copies are, where they, or a good part of them, are no batches; empty where all may be."""
-    return _known_kind(facts) or computed_beside(facts.transfer.computed_in_part)
+    return _known_kind(facts) or computed_beside(facts, facts.transfer.computed_in_part)
 
 
 def _known_kind(facts: Facts) -> str:
@@ -109,7 +109,7 @@ def _known_kind(facts: Facts) -> str:
         return _MODELS
     if comes_back(facts):
         return " Most of it comes back from the host, which computes on what was copied there just before; no loader's batch."
-    return computed(facts.transfer.computed_on_host) or (_BLOCKS if in_large_blocks(facts) else "")
+    return computed(facts, facts.transfer.computed_on_host) or (_BLOCKS if in_large_blocks(facts) else "")
 
 
 def in_large_blocks(facts: Facts) -> bool:
@@ -128,7 +128,7 @@ def pin_memory(facts: Facts) -> tuple[Advice, ...]:
         return (_instead_of_the_host(facts),)
     made = facts.transfer.computed_on_host or facts.transfer.computed_unpinned
     if made is not None:
-        return computed_there(made)
+        return computed_there(facts, made)
     if in_large_blocks(facts):
         return (_BLOCKS_KEPT, *_pinned_by_loader(facts)[:1])
     if not _without_loader(facts):
@@ -217,7 +217,7 @@ def prefetch(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
     """
     beside = facts.transfer.computed_in_part
     said = _prefetched(facts, own_stream)
-    return said if beside is None or in_large_blocks(facts) else (*said, *computed_there(beside.name)[:1])
+    return said if beside is None or in_large_blocks(facts) else (*said, *computed_there(facts, beside.name)[:1])
 
 
 def _prefetched(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
@@ -226,7 +226,7 @@ def _prefetched(facts: Facts, own_stream: bool) -> tuple[Advice, ...]:
     if comes_back(facts):
         return (_instead_of_the_host(facts),)
     if facts.transfer.computed_on_host is not None:
-        return computed_there(facts.transfer.computed_on_host)
+        return computed_there(facts, facts.transfer.computed_on_host)
     if facts.recording.serving_engine is not None:
         return (_SENT_BY_ENGINE,)
     blocks = in_large_blocks(facts)

@@ -36,7 +36,8 @@ for images, labels in loader:
 1. `pin_memory=True` in the DataLoader and `non_blocking=True` in `.to()`; each alone changes little.
 2. A batch type of your own needs a `pin_memory()` method, or the loader leaves it pageable.
 3. With `num_workers=0` pinning happens in the training thread: move loading to workers first.
-4. What an op computes on the host just before it is sent is no loader's batch: compute it on the device.
+4. What an op computes on the host just before it is sent is no loader's batch: compute it on the device. Where it changes the
+   loader's batch, with nothing launched between, send that first, and change it on the device, or in the loader's workers.
 5. What a model sends in each pass from an attribute of its own, while batches are pinned, is none either: `register_buffer`.
 
 ## Expected gain

@@ -22,6 +22,9 @@ from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
 from analyzer.facts.transfer.section import TransferFacts
+from analyzer.spans.grouping import chosen
+from analyzer.spans.intervals import IntervalSet
+from analyzer.spans.labels import is_any
 
 
 class InputFacts(Section):
@@ -117,6 +120,12 @@ class InputFacts(Section):
     def before_sent(self) -> BeforeSent:
         """What the host does before it sends the next large tensor to the device."""
         return before_sent(self.trace, self._transfer.copies.to_device, self._host.main_thread)
+
+    def prepares(self, op: str) -> bool:
+        """Whether an op works between most of the loader's batches and the copies that send them, with nothing launched there."""
+        way, ops = self.before_sent.behind_loader, self.trace.ops
+        mine = is_any(ops["name"], op) & (ops["thread"].to_numpy() == self._host.main_thread)
+        return 2 * len(way.touching(IntervalSet.of_rows(chosen(ops, mine)))) > len(way)
 
     @fact
     def float_images(self) -> FloatImages:

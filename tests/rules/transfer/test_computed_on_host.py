@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.rule import Rule
 from building.builders import TraceBuilder
 from building.clocked import Clocked
 from rules.transfer.exposed_input_copies import RULE as EXPOSED
@@ -101,3 +102,38 @@ def test_what_follows_anything_else_may_be_a_batch(how: dict[str, object]) -> No
     finding = judged(PAGEABLE, world(**how)).finding  # type: ignore[arg-type]
     assert "computed on the host" not in finding.why
     assert any("pin_memory=True" in fix.code for fix in finding.fix)
+
+
+def in_the_loop(op: str, *, sent_before: bool = False) -> Clocked:
+    """A batch of workers, an op of 4 ms on the host, and 37 MB that are sent; before the op something else may be sent."""
+    world = Clocked()
+    for _ in world.steps(6):
+        world.load(80, workers=8)
+        if sent_before:
+            world.copied("HtoD", 32 << 20, pinned=True)
+        world.host_op(op, 4_000)
+        world.copied("HtoD", 37 << 20)
+        for _ in range(4):
+            layer(world, 0.5)
+        layers_back(world, 4, 1)
+    return world
+
+
+@pytest.mark.parametrize("rule", [PAGEABLE, EXPOSED], ids=["XF001", "XF002"])
+@pytest.mark.parametrize(
+    ("op", "sent_before", "batch"),
+    [
+        ("aten::div", False, True),
+        ("aten::clamp", False, True),
+        ("aten::randn", False, False),
+        ("aten::div", True, False),
+    ],
+)
+def test_a_loaders_batch_that_the_loop_changes_is_still_the_loaders(
+    rule: Rule, op: str, *, sent_before: bool, batch: bool
+) -> None:
+    """It has to travel, whoever changes it; noise, and what is computed behind the batch's own copy, need not."""
+    finding = judged(rule, in_the_loop(op, sent_before=sent_before)).finding
+    assert ("the loader's batch, prepared in the loop" in finding.why) is batch
+    assert any("as the loader gives it" in fix.code for fix in finding.fix) is batch
+    assert any("sends nothing" in fix.code for fix in finding.fix) is not batch
