@@ -27,4 +27,6 @@ TWINS: tuple[tuple[str, str, str], ...] = (
     ("hooks of each parameter", "hooks in C++", "ID001"),
     ("casts around compiled norms", "norms in 16 bits", "PR004"),
     ("TensorDataset on the GPU, row by row", "TensorDataset on the GPU, indexed at once", "DL006"),
+    ("accuracy read for each batch", "accuracy kept on the device", "SY001"),
+    ("loss logged for each micro-batch", "micro-batches and no log", "SY001"),
 )
