@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, Repair
 from analyzer.units import count, duration, size
+from traces.patterns import Pattern
 
 # The trace's name is a file name; a command that names it must survive being copied into a shell.
 EXAMPLE_TRACE = "trace.json"
@@ -28,6 +29,13 @@ def set_aside(analysis: Analysis) -> Iterator[str]:
             yield f"{total.events}: {raw} as the file states, {cleaned} without what was set aside"
 
 
+# What repeats where nothing is marked, and what engines put around a pass: a text that is generated takes one for each token.
+_OF_PASSES = Pattern(
+    r"inferred:(?:kernel sequence|annotation (?:.*\b(?:execute_(?:\d+_)?context|execute_model|run_batch)|.*\[(?:DECODE|EXTEND)\b))"
+)
+_ONE_PASS = "; each request here is one pass of the model, of which an answer takes one a token where text is generated"
+
+
 def mended(repair: Repair) -> str:
     """`3 x: a text held single backslashes; they were doubled (first at byte 35,967, event 214)`."""
     parts = [f"byte {repair.first_offset:,}"] if repair.first_offset is not None else []
@@ -42,14 +50,15 @@ def doubts(analysis: Analysis) -> int:
 
 
 def steps(analysis: Analysis) -> str:
-    """`6 of 7 steps, marked by ProfilerStep`."""
+    """`6 of 7 steps, marked by ProfilerStep`; of requests that are single passes of a model it says so."""
     found = analysis.trace.steps
     if found.source == "whole-trace":
         return "no steps are marked; the whole trace is taken as one"
     how = (
         "marked by prof.step()" if found.source == "ProfilerStep" else f"inferred from {found.source.partition(':')[2]}"
     )
-    return f"{found.used} of {count(found.count, found.noun)} used, {how}"
+    what = _ONE_PASS if found.noun == "request" and _OF_PASSES.match(found.source) else ""
+    return f"{found.used} of {count(found.count, found.noun)} used, {how}{what}"
 
 
 def excluded(analysis: Analysis, most: int = 4) -> list[str]:
