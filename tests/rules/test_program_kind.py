@@ -16,6 +16,7 @@ from analyzer.facts.recording.engines import serving_engine
 from analyzer.finding import Finding, State
 from building.builders import TraceBuilder
 from known.scenarios import OF_RANKS, RULE_BY_CODE, SCENARIOS, world
+from known.scenarios import tests_of as module_of
 from rules.changes import replay_as_graph
 from rules.idle.advice import feed_faster
 from traces.reader.names.vocabulary import is_backward_node
@@ -79,11 +80,16 @@ def test_forward_passes_alone_may_be_part_of_training(code: str) -> None:
             assert not OF_TRAINING.search(text) or conditional(advice.note), text
 
 
+def preparing(code: str) -> TraceBuilder:
+    """The world of a rule, for whose host code the program sends a batch: one that sends nothing prepares none."""
+    return module_of(code).sending(world(code)) if code == "PY001" else world(code)
+
+
 # Whose fixes differ by purpose: a change for the one would be wrong for the other.
 @pytest.mark.parametrize("code", ["CO001", "CO004", "CP002", "ME002", "ME004", "PR001", "PY001"])
 def test_both_readings_get_their_fix(code: str) -> None:
-    (found, *_) = findings(code, without_training(world(code), "aten::linear"), may_train=True)
-    (served, *_) = findings(code, without_training(world(code)))
+    (found, *_) = findings(code, without_training(preparing(code), "aten::linear"), may_train=True)
+    (served, *_) = findings(code, without_training(preparing(code)))
     notes = [advice.note for advice in found.fix]
     assert any(conditional(note) for note in notes)
     assert any("only runs its model" in note for note in notes)

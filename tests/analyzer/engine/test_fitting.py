@@ -223,7 +223,7 @@ distributed.all_reduce distributed.all_to_all_single distributed.get_world_size 
 float32 from_numpy full int32
 isclose jit.script logsumexp multinomial nn.Conv2d nn.functional.one_hot nn.functional.pad nn.parallel.DistributedDataParallel
  no_grad nn.utils.rnn.pack_sequence nn.utils.rnn.pad_sequence nn.utils.vector_to_parameters ones_like optim optim.Adam optim.SGD
- optim.SparseAdam profiler.schedule randint randperm
+ optim.SparseAdam profiler.schedule rand randint randperm
 relu repeat_interleave save set_num_threads stack tanh tensor uint8 utils.checkpoint utils.data.IterableDataset where zeros
 zeros_like
 """
