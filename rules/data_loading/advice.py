@@ -9,7 +9,7 @@ from analyzer.finding import Advice
 from analyzer.units import count, size
 from rules.changes import larger_batch
 from rules.data_loading import handing_over, on_device, words
-from rules.data_loading.cheaper import arrays, cheaper_samples
+from rules.data_loading.cheaper import cheaper_samples, known_habits
 from rules.data_loading.kept import made_once_already
 from rules.data_loading.looped import without_loop
 from rules.data_loading.packed import packed
@@ -77,10 +77,14 @@ def ordered(facts: Facts) -> tuple[Advice, ...]:
         ways = (
             (*cheaper_samples(facts), *workers, *less)
             if made_once_already(facts)
-            else (*arrays(facts), *less, *workers)
+            else (*known_habits(facts), *less, *workers)
         )
         return united((*without_loop(facts), *tiny_batches(facts), *ways))
-    first = (*memory, *arrays(facts), *workers) if prefers_memory(facts) else (*workers, *arrays(facts), *memory)
+    first = (
+        (*memory, *known_habits(facts), *workers)
+        if prefers_memory(facts)
+        else (*workers, *known_habits(facts), *memory)
+    )
     return united((*without_loop(facts), *tiny_batches(facts), *first, *offline)) or cheaper_samples(facts)
 
 

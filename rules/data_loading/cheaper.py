@@ -12,10 +12,33 @@ _OF_IMAGES = "smaller images, a faster decoder, crops before what is costly"
 
 def cheaper_samples(facts: Facts) -> tuple[Advice, ...]:
     """Less work a sample, where nothing of it can be done once: what is known to cost it, and what usually does."""
-    return without_loop(facts) or (*arrays(facts), _ways(facts))
+    return without_loop(facts) or (*known_habits(facts), _ways(facts))
 
 
-def arrays(facts: Facts) -> tuple[Advice, ...]:
+def known_habits(facts: Facts) -> tuple[Advice, ...]:
+    """What the data set's own code is known to do for each sample, done once instead."""
+    return (*_kept_open(facts), *_arrays(facts))
+
+
+def _kept_open(facts: Facts) -> tuple[Advice, ...]:
+    """An archive or a database that stays open, where code opens it for each sample; nothing elsewhere."""
+    found = next(((code, code.opens) for code in facts.input.code.functions if code.opens), None)
+    if found is None:
+        return ()
+    code, opens = found
+    return (
+        Advice(
+            "diff",
+            f"-with {opens}(self.path) as opened:\n-    sample = opened[...]\n"
+            f"+if self.opened is None:                 # None in __init__: each worker process opens its own\n"
+            f"+    self.opened = {opens}(self.path)\n+sample = self.opened[...]",
+            f"`{code.name}` opens a file by `{opens}` for each sample. Where it is the same one, its list of contents is read as "
+            "often.",
+        ),
+    )
+
+
+def _arrays(facts: Facts) -> tuple[Advice, ...]:
     """Arrays of a table's columns, where the data set's own code takes rows of tables; nothing elsewhere."""
     found = next(((code, code.tables[0]) for code in facts.input.code.functions if code.tables), None)
     if found is None or may_be_images(facts):

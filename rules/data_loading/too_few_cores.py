@@ -70,7 +70,7 @@ from analyzer.units import count, duration, share
 from rules.data_loading import place
 from rules.data_loading.advice import decode_on_device, more_workers, prepare_offline, united
 from rules.data_loading.bursts import is_bursty
-from rules.data_loading.cheaper import arrays, cheaper_samples
+from rules.data_loading.cheaper import cheaper_samples, known_habits
 from rules.data_loading.kept import made_once_already
 from rules.data_loading.looped import without_loop
 from rules.data_loading.on_device import WHY_NO_WORKERS
@@ -247,7 +247,7 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         return united((*without_loop(facts), *device, *cheaper_samples(facts), *workers, *offline))
     # The cores are what lacks: a worker beside training hides the rest of the step behind loading, and no more.
     cheaper = () if offline or device else cheaper_samples(facts)
-    return united((*without_loop(facts), *arrays(facts), *offline, *device, *cheaper, *workers))
+    return united((*without_loop(facts), *known_habits(facts), *offline, *device, *cheaper, *workers))
 
 
 RULE = Rule(META, check, __doc__)

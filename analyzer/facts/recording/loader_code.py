@@ -6,9 +6,11 @@ from typing import Any
 
 import msgspec
 
+from traces.patterns import Pattern
 from traces.trace import Meta
 
 _MOST_TABLES = 4
+_FUNCTION = Pattern(r"[a-z]\w{1,20}\.\w{1,20}")
 _ROLES = ("dataset", "transform", "collate", "sampler")
 
 
@@ -21,6 +23,7 @@ class LoaderFunction(msgspec.Struct, frozen=True):
         file: Path relative to the project.
         begins: The line where it begins.
         tables: Names under which its object holds tables of pandas of which it takes rows.
+        opens: What it opens for each sample, as `zipfile.ZipFile`; None where nothing is.
     """
 
     role: str
@@ -28,6 +31,7 @@ class LoaderFunction(msgspec.Struct, frozen=True):
     file: str
     begins: int
     tables: tuple[str, ...] = ()
+    opens: str | None = None
 
 
 def loader_functions(meta: Meta) -> tuple[LoaderFunction, ...]:
@@ -38,9 +42,16 @@ def loader_functions(meta: Meta) -> tuple[LoaderFunction, ...]:
     """
     rows = meta.advisor.get("loader_code")
     return tuple(
-        LoaderFunction(row["role"], row["name"], row["file"], row["line"], _names(row.get("tables")))
+        LoaderFunction(
+            row["role"], row["name"], row["file"], row["line"], _names(row.get("tables")), _called(row.get("opens"))
+        )
         for row in _sound(rows)
     )
+
+
+def _called(found: Any) -> str | None:
+    """A function with its module, and nothing else."""
+    return found if isinstance(found, str) and _FUNCTION.fullmatch(found) else None
 
 
 def _names(found: Any) -> tuple[str, ...]:

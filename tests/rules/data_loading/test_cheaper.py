@@ -110,3 +110,13 @@ def test_arrays_are_advised_beside_other_ways_once(rule: Any, cores: int, *, kno
     codes = [one.code for one in judged(rule, builder).finding.fix]
     assert sum("to_numpy" in code for code in codes) == known
     assert any("torch.save" in code or "num_workers" in code for code in codes)
+
+
+@pytest.mark.parametrize(
+    ("opens", "told"), [("zipfile.ZipFile", True), (None, False), ("rm -rf", False), (3, False), ("a.b(c)", False)]
+)
+def test_what_is_opened_for_each_sample_stays_open(opens: object, *, told: bool) -> None:
+    row = {key: value for key, value in TABLE.items() if key != "tables"} | {"opens": opens}
+    builder = world(turns=0, loader_code=[row], dataset={"random": True})
+    codes = [one.code for one in judged(DL007, builder).finding.fix]
+    assert any(f"self.opened = {opens}(self.path)" in code for code in codes) is told

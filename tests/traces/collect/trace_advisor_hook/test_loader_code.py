@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import io
 import threading
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -332,3 +334,54 @@ def test_a_table_of_which_samples_take_rows_is_told(kind: Any, expected: list[st
 def test_arrays_are_no_tables() -> None:
     (row,) = (one for one in loader_code(DataLoader(Table(torch.zeros(3)[None].numpy()))) if one["role"] == "dataset")
     assert "tables" not in row
+
+
+class ByHelper(Table):
+    """The rows are taken by another method."""
+
+    def __getitem__(self, index: int) -> Any:
+        return self.row(index)
+
+    def row(self, index: int) -> Any:
+        return torch.tensor(self.rows.iloc[index].to_numpy())
+
+
+def test_a_method_that_a_sample_is_made_by_is_looked_into() -> None:
+    (row,) = (one for one in loader_code(DataLoader(ByHelper(pd.DataFrame({"x": [1.0]})))) if one["role"] == "dataset")
+    assert row["tables"] == ["rows"]
+
+
+class Archived(Dataset[bytes]):
+    """One that opens its archive for each sample."""
+
+    path = "images.zip"
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, index: int) -> bytes:
+        with zipfile.ZipFile(self.path) as archive:
+            return archive.read(str(index))
+
+
+class KeptOpen(Archived):
+    archive: Any = None
+
+    def __getitem__(self, index: int) -> bytes:
+        if self.archive is None:
+            self.archive = zipfile.ZipFile(self.path)
+        return bytes(self.archive.read(str(index)))
+
+
+class OpenedBefore(Archived):
+    def __init__(self) -> None:
+        self.archive = zipfile.ZipFile(io.BytesIO(), "w")
+
+    def __getitem__(self, index: int) -> bytes:
+        return self.archive.read(str(index))
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(Archived, "zipfile.ZipFile"), (KeptOpen, None), (OpenedBefore, None)])
+def test_what_is_opened_for_each_sample_is_told(kind: Any, expected: str | None) -> None:
+    (row,) = (one for one in loader_code(DataLoader(kind())) if one["role"] == "dataset")
+    assert row.get("opens") == expected

@@ -9,6 +9,8 @@ from typing import Any
 from ..common import FAILURES
 from ..software.own_code import is_own, qualified
 from .dataset_parts import data_sets, functions_of, transforms_of
+from .opened import opened_by
+from .sample_code import SampleCode
 from .tables import tables_of
 
 _MAKES_SAMPLES = ("__getitems__", "__getitem__", "__iter__", "get", "_transform")
@@ -16,7 +18,9 @@ _MOST = 20
 
 
 def loader_code(loader: Any) -> list[dict[str, Any]]:
-    """Rows of role, name, file, first line (of the definition) and tables, the nearest to the sample first; none is a library's.
+    """Rows of role, name, file and first line (of the definition), the nearest to the sample first; none is a library's.
+
+    Of a data set's own `tables` it takes rows of, and what it `opens` for each sample, where there are any.
 
     Args:
         loader: A `DataLoader`; None where there is none, which gives no rows.
@@ -34,11 +38,16 @@ def loader_code(loader: Any) -> list[dict[str, Any]]:
                         "file": code.co_filename,
                         "line": code.co_firstlineno,
                     }
-                    tables = tables_of(code, owner)
-                    rows.append(row | {"tables": tables} if tables else row)
+                    rows.append(row | (_habits(SampleCode(code, owner)) if role == "dataset" else {}))
     except FAILURES:  # the user's objects may answer anything, at any attribute
         return rows
     return rows
+
+
+def _habits(code: SampleCode) -> dict[str, Any]:
+    """What is known to be slow in the code of a sample."""
+    told = {"tables": tables_of(code), "opens": opened_by(code)}
+    return {key: value for key, value in told.items() if value}
 
 
 def _parts(loader: Any) -> Iterator[tuple[str, Any, tuple[str, ...]]]:

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import sys
-import types
-from typing import Any
+
+from .sample_code import SampleCode
 
 # How rows or cells of a table are taken, each as a new object.
 _TAKES_ROWS = frozenset({"iloc", "loc", "iat", "at", "iterrows"})
 _MOST = 4
 
 
-def tables_of(code: types.CodeType, owner: Any) -> list[str]:
-    """Names of attributes that hold a table, where the code that makes a sample takes rows of any.
-
-    Args:
-        code: Of a method.
-        owner: Whose method it is; None where it is a function.
-    """
+def tables_of(code: SampleCode) -> list[str]:
+    """Names of attributes that hold a table, where the code that makes a sample takes rows of any."""
     pandas = sys.modules.get("pandas")
     kinds = tuple(kind for name in ("DataFrame", "Series") if (kind := getattr(pandas, name, None)) is not None)
-    held = getattr(owner, "__dict__", None)
-    names = _names(code)
-    if not kinds or not isinstance(held, dict) or _TAKES_ROWS.isdisjoint(names):
+    held = getattr(code.owner, "__dict__", None)
+    if not kinds or not isinstance(held, dict) or _TAKES_ROWS.isdisjoint(code.names):
         return []
-    return [name for name, value in held.items() if isinstance(value, kinds) and name in names][:_MOST]
-
-
-def _names(code: types.CodeType) -> set[str]:
-    """Names of attributes that a function asks for, or one inside it."""
-    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    return set(code.co_names).union(*map(_names, inner))
+    return [name for name, value in held.items() if isinstance(value, kinds) and name in code.names][:_MOST]
