@@ -9,9 +9,8 @@ from analyzer.finding import Advice
 from analyzer.units import count, size
 from rules.changes import larger_batch
 from rules.data_loading import handing_over, on_device, words
-from rules.data_loading.cheaper import cheaper_samples, known_habits
+from rules.data_loading.cheaper import arrays, cheaper_samples, known_causes
 from rules.data_loading.kept import made_once_already
-from rules.data_loading.looped import without_loop
 from rules.data_loading.packed import packed
 from rules.data_loading.parts import (
     collate_stays,
@@ -77,15 +76,11 @@ def ordered(facts: Facts) -> tuple[Advice, ...]:
         ways = (
             (*cheaper_samples(facts), *workers, *less)
             if made_once_already(facts)
-            else (*known_habits(facts), *less, *workers)
+            else (*arrays(facts), *less, *workers)
         )
-        return united((*without_loop(facts), *tiny_batches(facts), *ways))
-    first = (
-        (*memory, *known_habits(facts), *workers)
-        if prefers_memory(facts)
-        else (*workers, *known_habits(facts), *memory)
-    )
-    return united((*without_loop(facts), *tiny_batches(facts), *first, *offline)) or cheaper_samples(facts)
+        return united((*known_causes(facts), *tiny_batches(facts), *ways))
+    first = (*memory, *arrays(facts), *workers) if prefers_memory(facts) else (*workers, *arrays(facts), *memory)
+    return united((*known_causes(facts), *tiny_batches(facts), *first, *offline)) or cheaper_samples(facts)
 
 
 def _hide_little(facts: Facts) -> bool:

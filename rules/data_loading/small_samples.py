@@ -88,6 +88,7 @@ from analyzer.rule import Limits, Rule, RuleMeta, Threshold
 from analyzer.units import count, duration, share, size
 from rules.data_loading import on_device, one_long_call, place, tensors_in_workers
 from rules.data_loading.advice import MEMORY_BYTES, more_workers, tiny_batches
+from rules.data_loading.cheaper import kept_open
 from rules.data_loading.kept import made_once_already
 from rules.data_loading.own_workers import own_workers
 from rules.data_loading.parts import (
@@ -265,13 +266,13 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
         return (*tiny_batches(facts), *on_device.at_once(facts))
     last = (more_workers(facts),) if suggested_workers(facts) else ()
     if not stackable(facts) or makes_loader(facts):
-        return (*tiny_batches(facts), *made_once(facts), *last)
+        return (*tiny_batches(facts), *made_once(facts), *kept_open(facts), *last)
     whole = () if replaces_sampler(facts) else (whole_batches(facts),)
     # What is streamed is seldom known to fit in memory: batches of the stream's own need no more of it.
     known = facts.recording.collected
     whole_first = (known.stream and known.dataset_bytes is None) or _kept_in_vain(facts)
     kept = (*whole, in_memory(facts)) if whole_first else (in_memory(facts), *whole)
-    return (*tiny_batches(facts), *kept, *last)
+    return (*tiny_batches(facts), *kept[:1], *kept_open(facts), *kept[1:], *last)
 
 
 RULE = Rule(META, check, __doc__)

@@ -36,7 +36,8 @@ for images, labels in loader:
 2. Move the rest to the device: torchvision.transforms.v2 (on a batch it draws once: all images get the same crop; kornia and
    DALI draw for each), `decode_jpeg(device="cuda")`.
 3. Where the ops of samples show a Python loop through a tensor: the same on the whole tensor.
-4. Where `advisor collect` saw rows taken of a pandas table: arrays of its columns, made once.
+4. Where `advisor collect` saw an archive or a database opened for each sample: once in each process. Where it saw rows taken of a
+   pandas table: arrays of its columns, made once.
 5. More cores per GPU: hardware, not software, is the limit then.
 
 ## Expected gain
@@ -70,9 +71,8 @@ from analyzer.units import count, duration, share
 from rules.data_loading import place
 from rules.data_loading.advice import decode_on_device, more_workers, prepare_offline, united
 from rules.data_loading.bursts import is_bursty
-from rules.data_loading.cheaper import cheaper_samples, known_habits
+from rules.data_loading.cheaper import arrays, cheaper_samples, known_causes
 from rules.data_loading.kept import made_once_already
-from rules.data_loading.looped import without_loop
 from rules.data_loading.on_device import WHY_NO_WORKERS
 from rules.data_loading.own_workers import own_workers
 from rules.data_loading.parts import sampler_leads, sampler_takes
@@ -244,10 +244,10 @@ def _fix(facts: Facts) -> tuple[Advice, ...]:
     workers = (more_workers(facts),) if facts.input.wait.single_process and suggested_workers(facts) else ()
     offline = prepare_offline(facts)
     if made_once_already(facts):
-        return united((*without_loop(facts), *device, *cheaper_samples(facts), *workers, *offline))
+        return united((*known_causes(facts), *device, *cheaper_samples(facts), *workers, *offline))
     # The cores are what lacks: a worker beside training hides the rest of the step behind loading, and no more.
     cheaper = () if offline or device else cheaper_samples(facts)
-    return united((*without_loop(facts), *known_habits(facts), *offline, *device, *cheaper, *workers))
+    return united((*known_causes(facts), *arrays(facts), *offline, *device, *cheaper, *workers))
 
 
 RULE = Rule(META, check, __doc__)

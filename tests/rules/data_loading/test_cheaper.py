@@ -9,6 +9,7 @@ import pytest
 from building.builders import TraceBuilder
 from rules.data_loading.input_bound import RULE as DL001
 from rules.data_loading.single_process_loader import RULE as DL002
+from rules.data_loading.small_samples import RULE as DL006
 from rules.data_loading.too_few_cores import RULE as DL007
 from running.one_rule import judged
 
@@ -120,3 +121,22 @@ def test_what_is_opened_for_each_sample_stays_open(opens: object, *, told: bool)
     builder = world(turns=0, loader_code=[row], dataset={"random": True})
     codes = [one.code for one in judged(DL007, builder).finding.fix]
     assert any(f"self.opened = {opens}(self.path)" in code for code in codes) is told
+
+
+@pytest.mark.parametrize(("rule", "cores"), [(DL007, 2), (DL001, 2), (DL002, 16)])
+def test_what_is_opened_for_each_sample_comes_before_workers(rule: Any, cores: int) -> None:
+    """An archive of 20,000 files takes 166 ms to open, and a file of it 0.06 ms to read."""
+    row = {key: value for key, value in TABLE.items() if key != "tables"} | {"opens": "zipfile.ZipFile"}
+    builder = world(turns=0, cores=cores, loader_code=[row], dataset={"random": False})
+    codes = [one.code for one in judged(rule, builder).finding.fix]
+    assert "zipfile.ZipFile(self.path)" in codes[0]
+    assert any("num_workers" in code or "torch.save" in code for code in codes[1:])
+
+
+def test_small_data_are_kept_in_memory_or_their_archive_open() -> None:
+    row = {key: value for key, value in TABLE.items() if key != "tables"} | {"opens": "zipfile.ZipFile"}
+    kept = {"random": False, "batch_kind": "tensors", "length": 400, "sample_bytes": 100}
+    codes = [
+        one.code for one in judged(DL006, world(turns=0, draws=False, loader_code=[row], dataset=kept)).finding.fix
+    ]
+    assert ["range(len(dataset))" in codes[0], "zipfile.ZipFile" in codes[1]] == [True, True]
