@@ -21,20 +21,30 @@ def known_causes(facts: Facts) -> tuple[Advice, ...]:
 
 
 def kept_open(facts: Facts) -> tuple[Advice, ...]:
-    """An archive or a database that stays open, where code opens it for each sample; nothing elsewhere."""
-    found = next(((code, code.opens) for code in facts.input.code.functions if code.opens), None)
+    """A file that stays open, or in memory, where code opens or reads it for each sample; nothing elsewhere."""
+    found = next((code for code in facts.input.code.functions if code.opens or code.reads), None)
     if found is None:
         return ()
-    code, opens = found
-    return (
-        Advice(
-            "diff",
-            f"-with {opens}(self.path) as opened:\n-    sample = opened[...]\n"
-            f"+if self.opened is None:                 # None in __init__: each worker process opens its own\n"
-            f"+    self.opened = {opens}(self.path)\n+sample = self.opened[...]",
-            f"`{code.name}` opens a file by `{opens}` for each sample. Where it is the same one, its list of contents is read as "
-            "often.",
-        ),
+    return (_kept_read(found.name, found.reads) if found.reads else _once_open(found.name, found.opens or ""),)
+
+
+def _once_open(name: str, opens: str) -> Advice:
+    return Advice(
+        "diff",
+        f"-with {opens}(self.path) as opened:\n-    sample = opened[...]\n"
+        f"+if self.opened is None:                 # None in __init__: each worker process opens its own\n"
+        f"+    self.opened = {opens}(self.path)\n+sample = self.opened[...]",
+        f"`{name}` opens a file by `{opens}` for each sample. Where it is the same one, its list of contents is read as often.",
+    )
+
+
+def _kept_read(name: str, path: str) -> Advice:
+    return Advice(
+        "diff",
+        f"-data = load(self.{path})\n-sample = data[index]\n"
+        f"+self.data = load(self.{path})             # once, in __init__\n+sample = self.data[index]",
+        f"`{name}` reads all of the file `self.{path}` for each sample. Arrays that memory does not hold: `numpy.load(path, "
+        'mmap_mode="r")` reads what is asked for.',
     )
 
 

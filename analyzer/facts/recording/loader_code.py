@@ -24,6 +24,7 @@ class LoaderFunction(msgspec.Struct, frozen=True):
         begins: The line where it begins.
         tables: Names under which its object holds tables of pandas of which it takes rows.
         opens: What it opens for each sample, as `zipfile.ZipFile`; None where nothing is.
+        reads: Attribute with the path of the one file that it reads as a whole for each sample; None where none is.
     """
 
     role: str
@@ -32,6 +33,7 @@ class LoaderFunction(msgspec.Struct, frozen=True):
     begins: int
     tables: tuple[str, ...] = ()
     opens: str | None = None
+    reads: str | None = None
 
 
 def loader_functions(meta: Meta) -> tuple[LoaderFunction, ...]:
@@ -43,7 +45,13 @@ def loader_functions(meta: Meta) -> tuple[LoaderFunction, ...]:
     rows = meta.advisor.get("loader_code")
     return tuple(
         LoaderFunction(
-            row["role"], row["name"], row["file"], row["line"], _names(row.get("tables")), _called(row.get("opens"))
+            row["role"],
+            row["name"],
+            row["file"],
+            row["line"],
+            tables=_names(row.get("tables")),
+            opens=_called(row.get("opens")),
+            reads=next(iter(_names([row.get("reads")])), None),
         )
         for row in _sound(rows)
     )

@@ -140,3 +140,10 @@ def test_small_data_are_kept_in_memory_or_their_archive_open() -> None:
         one.code for one in judged(DL006, world(turns=0, draws=False, loader_code=[row], dataset=kept)).finding.fix
     ]
     assert ["range(len(dataset))" in codes[0], "zipfile.ZipFile" in codes[1]] == [True, True]
+
+
+@pytest.mark.parametrize(("reads", "told"), [("path", True), (None, False), ("no name", False), (["path"], False)])
+def test_a_file_that_each_sample_reads_is_read_once(reads: object, *, told: bool) -> None:
+    row = {key: value for key, value in TABLE.items() if key != "tables"} | {"reads": reads}
+    codes = [one.code for one in judged(DL007, world(turns=0, loader_code=[row], dataset={"random": True})).finding.fix]
+    assert ("+self.data = load(self.path)" in codes[0]) is told

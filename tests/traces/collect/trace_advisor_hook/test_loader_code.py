@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -373,6 +374,16 @@ class KeptOpen(Archived):
         return bytes(self.archive.read(str(index)))
 
 
+class OpenedOnce(IterableDataset[bytes]):
+    """One that opens its archive, and reads its list, once a pass."""
+
+    path = __file__
+
+    def __iter__(self) -> Any:
+        with zipfile.ZipFile(self.path) as archive:
+            yield from map(archive.read, np.load(self.path))
+
+
 class OpenedBefore(Archived):
     def __init__(self) -> None:
         self.archive = zipfile.ZipFile(io.BytesIO(), "w")
@@ -385,3 +396,57 @@ class OpenedBefore(Archived):
 def test_what_is_opened_for_each_sample_is_told(kind: Any, expected: str | None) -> None:
     (row,) = (one for one in loader_code(DataLoader(kind())) if one["role"] == "dataset")
     assert row.get("opens") == expected
+
+
+class Stored(Dataset[Any]):
+    """Samples of one array in a file, which each of them reads."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> Any:
+        return np.load(self.path)[index]
+
+
+class Mapped(Stored):
+    def __getitem__(self, index: int) -> Any:
+        return np.load(self.path, mmap_mode="r")[index]
+
+
+class Cached(Stored):
+    data: Any = None
+
+    def __getitem__(self, index: int) -> Any:
+        if self.data is None:
+            self.data = np.load(self.path)
+        return self.data[index]
+
+
+class ReadOnce(IterableDataset[Any]):
+    """What yields samples reads the file once a pass."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __iter__(self) -> Any:
+        return iter(np.load(self.path))
+
+
+class OfItsOwn(Stored):
+    """Each sample has a file in a folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path.parent)
+
+    def __getitem__(self, index: int) -> Any:
+        return np.load(f"{self.path}/{index}.npy")
+
+
+@pytest.mark.parametrize(("kind", "expected"), [(Stored, "path"), (Mapped, None), (Cached, None), (OfItsOwn, None)])
+def test_the_file_that_each_sample_reads_is_told(kind: Any, expected: str | None, tmp_path: Path) -> None:
+    np.save(tmp_path / "samples.npy", np.zeros((2, 3)))
+    (row,) = (one for one in loader_code(DataLoader(kind(tmp_path / "samples.npy"))) if one["role"] == "dataset")
+    assert row.get("reads") == expected

@@ -9,7 +9,7 @@ from typing import Any
 from ..common import FAILURES
 from ..software.own_code import is_own, qualified
 from .dataset_parts import data_sets, functions_of, transforms_of
-from .opened import opened_by
+from .opened import opened_by, read_whole
 from .sample_code import SampleCode
 from .tables import tables_of
 
@@ -20,7 +20,8 @@ _MOST = 20
 def loader_code(loader: Any) -> list[dict[str, Any]]:
     """Rows of role, name, file and first line (of the definition), the nearest to the sample first; none is a library's.
 
-    Of a data set's own `tables` it takes rows of, and what it `opens` for each sample, where there are any.
+    Of a data set's own, where there are any: `tables` it takes rows of, what it `opens` for each sample, and the attribute with the
+    path of the file that each sample `reads`.
 
     Args:
         loader: A `DataLoader`; None where there is none, which gives no rows.
@@ -46,7 +47,7 @@ def loader_code(loader: Any) -> list[dict[str, Any]]:
 
 def _habits(code: SampleCode) -> dict[str, Any]:
     """What is known to be slow in the code of a sample."""
-    told = {"tables": tables_of(code), "opens": opened_by(code)}
+    told = {"tables": tables_of(code), "opens": opened_by(code), "reads": read_whole(code)}
     return {key: value for key, value in told.items() if value}
 
 

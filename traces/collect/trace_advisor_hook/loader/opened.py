@@ -1,8 +1,9 @@
-"""Archives and databases that the code of a data set opens anew for each sample."""
+"""Files that the code of a data set opens, or reads as a whole, anew for each sample."""
 
 from __future__ import annotations
 
 import dis
+import os
 
 from .sample_code import SampleCode
 
@@ -16,12 +17,37 @@ _OPENS = (
     ({"zarr", "open"}, "zarr.open"),
     ({"open_dataset"}, "xarray.open_dataset"),
 )
+# What reads all of a file, of numpy, torch, pickle, json and pandas; and arguments with which a part is read.
+_READ = frozenset(
+    {"load", "loadtxt", "genfromtxt", "read_csv", "read_parquet", "read_pickle", "read_json", "read_excel"}
+)
+_OF_A_PART = frozenset({"mmap_mode", "mmap", "skiprows", "nrows", "filters"})
 
 
 def opened_by(code: SampleCode) -> str | None:
     """What is opened for each sample; None where nothing is, or where an attribute is set, as by what keeps it open."""
     found = next((said for names, said in _OPENS if names <= code.names), None)
-    if found is None:
+    return None if found is None or not code.each_sample or _keeps(code) else found
+
+
+def read_whole(code: SampleCode) -> str | None:
+    """Name of the attribute that holds the path of the one file which each sample reads as a whole; None where none does."""
+    held = getattr(code.owner, "__dict__", None)
+    reads = code.each_sample and not _READ.isdisjoint(code.names)
+    if not isinstance(held, dict) or not reads or _keeps(code) or _maps(code):
         return None
-    keeps = any(step.opname == "STORE_ATTR" for one in code.codes for step in dis.get_instructions(one))
-    return None if keeps else found
+    paths = (name for name, value in held.items() if name in code.names and isinstance(value, str | os.PathLike))
+    return next((name for name in paths if os.path.isfile(held[name])), None)
+
+
+def _keeps(code: SampleCode) -> bool:
+    return any(step.opname == "STORE_ATTR" for one in code.codes for step in dis.get_instructions(one))
+
+
+def _maps(code: SampleCode) -> bool:
+    """Whether a part of the file is read alone: names of arguments are constants."""
+    constants = (constant for one in code.codes for constant in one.co_consts)
+    named = set[object]()
+    for constant in constants:
+        named.update(constant if isinstance(constant, tuple) else ())
+    return not _OF_A_PART.isdisjoint(named)

@@ -7,6 +7,8 @@ from typing import Any
 
 from ..software.own_code import is_own
 
+_EACH_SAMPLE = ("__getitem__", "get")
+
 
 class SampleCode:
     """Code of one function that takes part in making a batch, with what it leads to, one call deep.
@@ -18,6 +20,8 @@ class SampleCode:
 
     def __init__(self, code: types.CodeType, owner: Any) -> None:
         self.owner = owner
+        # What only yields samples runs once a pass.
+        self.each_sample = code.co_name in _EACH_SAMPLE
         first = _nested(code)
         named = set[str]().union(*(one.co_names for one in first))
         methods = (value for kind in type(owner).__mro__ for name, value in vars(kind).items() if name in named)
