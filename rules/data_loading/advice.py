@@ -9,7 +9,7 @@ from analyzer.finding import Advice
 from analyzer.units import count, size
 from rules.changes import larger_batch
 from rules.data_loading import handing_over, on_device, words
-from rules.data_loading.cheaper import arrays, cheaper_samples, known_causes
+from rules.data_loading.cheaper import arrays, cheaper_samples, kept_open, known_causes
 from rules.data_loading.kept import made_once_already
 from rules.data_loading.packed import packed
 from rules.data_loading.parts import (
@@ -123,9 +123,10 @@ def tiny_batches(facts: Facts) -> tuple[Advice, ...]:
 
 def feed_workers(facts: Facts) -> tuple[Advice, ...]:
     """Ways to get batches sooner from worker processes that exist already."""
-    handed_over = packed(facts)
-    if handed_over:
-        return handed_over
+    return packed(facts) or (*kept_open(facts), *_fed(facts))
+
+
+def _fed(facts: Facts) -> tuple[Advice, ...]:
     now, cores, used = (
         facts.recording.collected.num_workers,
         facts.recording.collected.cores,

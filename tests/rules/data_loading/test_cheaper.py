@@ -10,6 +10,7 @@ from building.builders import TraceBuilder
 from rules.data_loading.input_bound import RULE as DL001
 from rules.data_loading.single_process_loader import RULE as DL002
 from rules.data_loading.small_samples import RULE as DL006
+from rules.data_loading.starved_by_workers import RULE as DL003
 from rules.data_loading.too_few_cores import RULE as DL007
 from running.one_rule import judged
 
@@ -131,6 +132,20 @@ def test_what_is_opened_for_each_sample_comes_before_workers(rule: Any, cores: i
     codes = [one.code for one in judged(rule, builder).finding.fix]
     assert "zipfile.ZipFile(self.path)" in codes[0]
     assert any("num_workers" in code or "torch.save" in code for code in codes[1:])
+
+
+@pytest.mark.parametrize("opens", ["h5py.File", None])
+def test_workers_that_open_a_file_for_each_sample_keep_it_open(opens: str | None) -> None:
+    row = {key: value for key, value in TABLE.items() if key != "tables"} | {"opens": opens}
+    builder = TraceBuilder(
+        "cuda", advisor={"usable_cores": 8, "loader": {"num_workers": 2, "batch_size": SAMPLES}, "loader_code": [row]}
+    )
+    for number in range(4):
+        at = number * 50_000
+        builder.step(number, at, 50_000).loader(at, 40_000, workers=2)
+        builder.launch(at + 40_000, kernel_start=at + 40_010, kernel_dur=9_990)
+    codes = [one.code for one in judged(DL003, builder).finding.fix]
+    assert ("h5py.File(self.path)" in codes[0]) is (opens is not None)
 
 
 def test_small_data_are_kept_in_memory_or_their_archive_open() -> None:
