@@ -125,7 +125,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         inherent = any(loop.of_layers for loop in facts.loops.found)
         layers = "; repeated layers and steps in time are the model's own" if inherent else ""
         yield clear(
-            f"loops over elements, but in the loader, take at most {share(longest)} of the step, "
+            f"loops over elements outside the loader take at most {share(longest)} of the step, "
             f"below {share(limits['min_ratio'])}{layers}"
         )
         return
