@@ -56,6 +56,11 @@ class Runs(msgspec.Struct, frozen=True, eq=False):
         """Position behind its last one."""
         return self.first + self.length
 
+    def unit(self, codes: Int64Array, place: int) -> tuple[int, ...]:
+        """What stands in the unit of the one at a place, in the order in which it has it."""
+        shown = self.shown[place]
+        return tuple(codes[shown : shown + self.period[place]].tolist())
+
     def cover(self, count: int) -> BoolArray:
         """Which of so many positions are part of one, shape (count,)."""
         edges = np.zeros(count + 1, dtype=np.int64)

@@ -7,13 +7,11 @@ from analyzer.facts import Facts
 from analyzer.facts.device.launches import from_source
 from analyzer.units import count, share
 from analyzer.verdict.case import Case
-from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO
+from analyzer.verdict.shares import BOUND_PART_OF_LOSS, BOUND_RATIO, NAME_LENGTH, STANDS_OUT
 from traces.trace import Capability
 
 # What the host's side alone cannot decide: either may be waiting for a device that was not recorded.
 _HOST_SIDE: dict[BoundBy, str] = {"python": "is outside any op", "compute": "is inside ops"}
-_NAME_LENGTH = 60
-_STANDS_OUT = 1 / 3
 # Of the kernels so many need a known launch: before the others an idle device may wait for something else.
 _LAUNCHED_RATIO = 0.9
 # One call that is recorded by itself, as of a small benchmark, is a handful of ops.
@@ -35,10 +33,10 @@ def device_not_recorded(case: Case) -> Verdict | None:
 def _longest(facts: Facts) -> str:
     """The op that takes a third of the steps or more: one that reads a value waits for all that was asked for before."""
     longest = facts.kernels.longest_op
-    if longest is None or facts.steps.ratio(longest.ns) < _STANDS_OUT:
+    if longest is None or facts.steps.ratio(longest.ns) < STANDS_OUT:
         return ""
     reads = ", which reads a value off the device and waits until it has one," if longest.name in _READS else ""
-    return f" The op `{longest.name[:_NAME_LENGTH]}`{reads} takes {share(min(facts.steps.ratio(longest.ns), 1.0))}."
+    return f" The op `{longest.name[:NAME_LENGTH]}`{reads} takes {share(min(facts.steps.ratio(longest.ns), 1.0))}."
 
 
 def host_not_recorded(case: Case) -> Verdict | None:
@@ -85,7 +83,7 @@ def in_doubt(case: Case) -> Verdict | None:
     part = facts.steps.ratio((kernels.spans(kernels.doubtful) & facts.time.waterfall.owned("compute")).total_ns)
     if part < BOUND_RATIO or found.ratio - part >= BOUND_PART_OF_LOSS:
         return None
-    name = kernels.longest(kernels.doubtful, 1)[0][0][:_NAME_LENGTH]
+    name = kernels.longest(kernels.doubtful, 1)[0][0][:NAME_LENGTH]
     text = (
         f"Unclear: for {share(part)} of the step the device is in kernels such as `{name}`, which may compute or communicate; "
         "neither their arguments nor what launched them tell which."

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from analyzer.facts import Facts
 from analyzer.units import share
-from analyzer.verdict.shares import WORTH_TELLING_APART
+from analyzer.verdict.shares import NAME_LENGTH, STANDS_OUT, WORTH_TELLING_APART
 from traces.patterns import Pattern
 
-_NAME_LENGTH = 60
-_STANDS_OUT = 1 / 3
 # On the CPU, what computes layers and little else: products of two tensors may be a metric's.
 _OF_LAYERS = Pattern(
     r"aten::(?:mkldnn_convolution|_?slow_conv\w*|thnn_conv2d|addmm|native_layer_norm|\w+attention\w*)$"
@@ -34,7 +32,7 @@ def outside_passes(facts: Facts) -> str:
     if longest is None or facts.steps.ratio(outside.total_ns) < WORTH_TELLING_APART:
         return ""
     ratio = longest.ns / outside.total_ns
-    if ratio < _STANDS_OUT:
+    if ratio < STANDS_OUT:
         return ""
-    said = f"Of the ops behind the update `{longest.name[:_NAME_LENGTH]}` takes {share(min(ratio, 1.0))}."
+    said = f"Of the ops behind the update `{longest.name[:NAME_LENGTH]}` takes {share(min(ratio, 1.0))}."
     return said + next((kept for ops, kept in _KEPT if ops.match(longest.name)), "")

@@ -48,6 +48,10 @@ _QUEUED_LEAD_NS = 100_000
 WORTH_NAMING = 0.05
 # So much of the step outside the passes and the update is not told as the model's own.
 WORTH_TELLING_APART = 0.1
+# One op or kernel of hundreds that takes a third of the time is worth its name.
+STANDS_OUT = 1 / 3
+# Longer names are cut.
+NAME_LENGTH = 60
 
 _SENTENCES: dict[BoundBy, str] = {
     "input": "Input-bound: {who} waits for the data loader for {share} of the step.",

@@ -18,6 +18,7 @@ from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts, matching
 from analyzer.units import share
 from analyzer.verdict.outside_passes import outside_passes
+from analyzer.verdict.shares import NAME_LENGTH, STANDS_OUT
 from traces.patterns import Pattern
 
 # Kinds of kernels as a person would sum them up. `other` is left out: nothing is known of it.
@@ -42,9 +43,6 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 # Kinds below this part of the computing do not say what it is; more than three make no short sentence.
 _WORTH_NAMING, _MOST_KINDS = 0.1, 3
-# One kernel of hundreds that takes a third of the time is worth its name.
-_STANDS_OUT = 1 / 3
-_NAME_LENGTH = 60
 # Part of a kernel's time that one op launches, for it to be that op's kernel.
 _OF_ONE_OP = 0.9
 # Less of it is not worth a word beside the op that launches the rest.
@@ -98,7 +96,7 @@ def _set_memory(facts: Facts, computing: IntervalSet, told: frozenset[Topic]) ->
     ratio = found.time.total_ns / computing.total_ns
     if ratio < _WORTH_NAMING:
         return ""
-    asked = f", most of it in `{found.asker[:_NAME_LENGTH]}`" if found.asker and "set_memory" not in told else ""
+    asked = f", most of it in `{found.asker[:NAME_LENGTH]}`" if found.asker and "set_memory" not in told else ""
     return f"setting memory to a value {share(ratio)}{asked}"
 
 
@@ -108,7 +106,7 @@ def _unnamed(facts: Facts, computing: IntervalSet) -> str:
     rows = found.is_family("other")
     longest = found.longest(rows, 1)
     ratio = (found.spans(rows) & computing).total_ns / computing.total_ns
-    if not longest or ratio < _WORTH_NAMING or longest[0][2] >= _STANDS_OUT * computing.total_ns:
+    if not longest or ratio < _WORTH_NAMING or longest[0][2] >= STANDS_OUT * computing.total_ns:
         return ""
     first = f"`{_function(longest[0][0])}`"
     which = first if found.time_ns(rows) == longest[0][2] else f"{first} first"
@@ -128,7 +126,7 @@ def _last_resort(facts: Facts, computing_ns: int) -> str:
     ratio = found.time_ns(rows) / computing_ns
     if ratio < _WORTH_NAMING:
         return ""
-    name = found.longest(rows, 1)[0][0][:_NAME_LENGTH]
+    name = found.longest(rows, 1)[0][0][:NAME_LENGTH]
     return (
         f"MIOpen's naive convolutions, as `{name}`, {share(min(ratio, 1.0))}: its last resort, where no other kernel fits the "
         "sizes, number format and layout"
@@ -159,7 +157,7 @@ def _written(facts: Facts) -> str:
     if found is None or ratio < _WORTH_NAMING:
         return ""
     return (
-        f"Of the step {share(min(ratio, 1.0))} is in `{found.name[:_NAME_LENGTH]}`, a `torch.autograd.Function`, and in no op that "
+        f"Of the step {share(min(ratio, 1.0))} is in `{found.name[:NAME_LENGTH]}`, a `torch.autograd.Function`, and in no op that "
         "it calls: in Python, numpy or an extension, which the trace does not tell apart."
     )
 
@@ -168,7 +166,7 @@ def _again(facts: Facts) -> str:
     """Calls of `torch.autograd.grad` that go back through one graph, as for second derivatives, where a third is computed there."""
     passes = facts.loops.backward_passes
     ratio = facts.steps.ratio((passes.spans & facts.time.waterfall.owned("compute")).total_ns) if passes.again else 0.0
-    if ratio < _STANDS_OUT:
+    if ratio < STANDS_OUT:
         return ""
     return (
         f"Of the step {share(ratio)} is computed going back through one graph {passes.passes / passes.updates:,.0f} times for one "
@@ -201,16 +199,16 @@ def _for_nothing(facts: Facts) -> str:
 
 def _alone_takes(facts: Facts, longest: OwnTime | None) -> str:
     ratio = facts.steps.ratio(longest.ns) if longest is not None else 0.0
-    if longest is None or ratio < _STANDS_OUT:
+    if longest is None or ratio < STANDS_OUT:
         return ""
-    return f"The op `{longest.name[:_NAME_LENGTH]}` alone takes {share(min(ratio, 1.0))}."
+    return f"The op `{longest.name[:NAME_LENGTH]}` alone takes {share(min(ratio, 1.0))}."
 
 
 def _update_alone(facts: Facts) -> str:
     """The optimizer's step where it takes a third of a CPU's steps or more: of a large table, or for a small batch."""
     update = facts.model.optimizing
     ratio = facts.steps.ratio(update.step_time.total_ns)
-    return f"The step of `{update.class_name}` alone takes {share(min(ratio, 1.0))}." if ratio >= _STANDS_OUT else ""
+    return f"The step of `{update.class_name}` alone takes {share(min(ratio, 1.0))}." if ratio >= STANDS_OUT else ""
 
 
 def _alone(facts: Facts, computing: IntervalSet) -> str:
@@ -230,7 +228,7 @@ def _alone(facts: Facts, computing: IntervalSet) -> str:
     # On several streams it runs beside itself: that time counts once, as it does for kinds of kernels.
     named: BoolArray = matching(found.frame["name"], instances[function].__contains__)
     ratio = (found.spans(rows & named) & computing).total_ns / computing.total_ns
-    if ratio < _STANDS_OUT:
+    if ratio < STANDS_OUT:
         return ""
     launched = _launched(facts, rows, instances[function], function, device=ratio >= _OF_ONE_OP)
     return f"the kernel `{function}` alone {share(ratio)}{launched}"
@@ -241,9 +239,9 @@ def _function(name: str) -> str:
     called = short(name)
     # One whose brackets cannot be taken apart is given back whole.
     if called != name or "<" not in name:
-        return called.partition("<")[0].strip()[:_NAME_LENGTH]
+        return called.partition("<")[0].strip()[:NAME_LENGTH]
     match = _FUNCTION.match(name)
-    return (match.group(2) if match else name)[:_NAME_LENGTH]
+    return (match.group(2) if match else name)[:NAME_LENGTH]
 
 
 def _launched(facts: Facts, rows: BoolArray, instances: Sequence[str], function: str, *, device: bool) -> str:
@@ -266,11 +264,11 @@ def _launched(facts: Facts, rows: BoolArray, instances: Sequence[str], function:
     names = [str(distinct_texts(ops)[distinct[one]]) for one in longest]
     of_one = times[longest[0]] >= _OF_ONE_OP * dur[named].sum()
     if of_one and not _PRODUCT.match(names[0]) and (code != distinct[longest[0]]).any():
-        return "" if names[0].rpartition("::")[2] in function else f", launched by `{names[0][:_NAME_LENGTH]}`"
+        return "" if names[0].rpartition("::")[2] in function else f", launched by `{names[0][:NAME_LENGTH]}`"
     if not device or len(distinct) < 2 or times[longest[1]] < _IS_SOME * times.sum():
         return ""
     first, second = (
-        f"{share(times[one] / times.sum())} {{}}in `{name[:_NAME_LENGTH]}`"
+        f"{share(times[one] / times.sum())} {{}}in `{name[:NAME_LENGTH]}`"
         for one, name in zip(longest, names, strict=True)
     )
     return f", {first.format('of that ')} and {second.format('')}"

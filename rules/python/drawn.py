@@ -10,7 +10,7 @@ _DRAWS = Pattern(r"aten::(?:rand|randn|randint|random|uniform|normal|bernoulli)(
 # What a recursion through numbers calls, as returns, advantages and running sums; images are turned, cut, scaled as well.
 _ON_NUMBERS = Pattern(
     r"aten::(?:select|unbind|slice|copy_|fill_|(?:add|sub|rsub|mul|div|neg|pow|exp|clamp|maximum|minimum|where|lerp)_?"
-    r"|rsub|bitwise_not|logical_not|clone|detach_?|to|zeros|ones|empty|zeros_like|ones_like|lift_fresh|item)$"
+    r"|bitwise_not|logical_not|clone|detach_?|to|zeros|ones|empty|zeros_like|ones_like|lift_fresh|item)$"
 )
 FOR_ALL = Advice(
     "diff",

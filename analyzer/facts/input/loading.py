@@ -63,11 +63,20 @@ class Loading(msgspec.Struct, frozen=True):
         return {"aten::div", "aten::permute"} <= set(self.sequence)
 
 
-def loading(trace: Trace, recording: RecordingFacts, host: HostFacts, input_wait: InputWait) -> Loading:
-    """Measures the loader's calls on the main thread; empty where batches come from worker processes."""
+def loading(
+    trace: Trace, recording: RecordingFacts, host: HostFacts, input_wait: InputWait, within: pd.DataFrame
+) -> Loading:
+    """Measures the loader's calls on the main thread; empty where batches come from worker processes.
+
+    Args:
+        trace: The trace.
+        recording: What is known beside the events.
+        host: What the host's threads do.
+        input_wait: The calls.
+        within: From `ops_inside`, of the main thread in these calls.
+    """
     calls = input_wait.calls
     ops = trace.ops
-    within = ops_inside(ops, host.main_thread, calls)
     busy = IntervalSet.of_rows(within)
     samples, sequence = _repeated(within, calls)
     stated = recording.collected.batch_size

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
+import pandas as pd
 
-from analyzer.facts.host.section import HostFacts
-from analyzer.facts.input.loading import Loading, ops_inside
+from analyzer.facts.input.loading import Loading
 from analyzer.facts.input.wait import InputWait
 from analyzer.facts.loops.find import MIN_REPEATS, takes_elements
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import codes_of, distinct_texts
 from analyzer.spans.repeats import canonical, repeated_runs
-from traces.trace import Trace
 
 # What a data set of tensors takes each tensor of a sample by: as many of them in a row are as many tensors.
 _ROW = ("aten::select",)
@@ -34,20 +33,18 @@ class SampleLoop(msgspec.Struct, frozen=True):
     ratio: float
 
 
-def sample_loop(trace: Trace, host: HostFacts, wait: InputWait, made: Loading) -> SampleLoop | None:
+def sample_loop(ops: pd.DataFrame, wait: InputWait, made: Loading) -> SampleLoop | None:
     """The loop that takes most of making samples in the training process; None where none is known.
 
     The same ops once a sample are no loop of the sample's: only what repeats more often than samples are made is.
 
     Args:
-        trace: The trace.
-        host: What the host's threads do.
+        ops: Outermost ops of the training thread in the loader's calls.
         wait: The calls of the loader.
         made: How many samples one of them makes.
     """
     if made.samples is None or not wait.single_process or not len(wait):
         return None
-    ops = ops_inside(trace.ops, host.main_thread, wait.calls)
     if len(ops) < MIN_REPEATS:
         return None
     start, end = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
@@ -57,12 +54,12 @@ def sample_loop(trace: Trace, host: HostFacts, wait: InputWait, made: Loading) -
     runs = repeated_runs(codes, np.searchsorted(calls, start, side="right"), min_repeats=MIN_REPEATS)
     names, samples = distinct_texts(ops["name"]), len(calls) * made.samples
     of_unit: dict[tuple[int, ...], list[int]] = {}
-    for place, (shown, period) in enumerate(zip(runs.shown.tolist(), runs.period.tolist(), strict=True)):
-        of_unit.setdefault(canonical(tuple(codes[shown : shown + period].tolist())), []).append(place)
+    for place in range(len(runs)):
+        of_unit.setdefault(canonical(runs.unit(codes, place)), []).append(place)
     found = []
     for places in of_unit.values():
         mine = runs.at(np.array(places))
-        unit = tuple(names[code] for code in codes[mine.shown[0] : mine.shown[0] + mine.period[0]].tolist())
+        unit = tuple(names[code] for code in mine.unit(codes, 0))
         turns = int(mine.repeats.sum())
         if turns < MIN_REPEATS * samples or unit == _ROW or not takes_elements(unit):
             continue

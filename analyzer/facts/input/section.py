@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from analyzer.facts.device.section import DeviceFacts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.input.before_sent import BeforeSent, before_sent
 from analyzer.facts.input.code import InputCode, input_code
 from analyzer.facts.input.float_images import FloatImages, float_images
-from analyzer.facts.input.loading import Loading, loading
+from analyzer.facts.input.loading import Loading, loading, ops_inside
 from analyzer.facts.input.on_device import OnDevice, on_device
 from analyzer.facts.input.padding import Padding, padding
 from analyzer.facts.input.prepared import Prepared, prepared
@@ -94,7 +96,12 @@ class InputFacts(Section):
     @fact
     def loading(self) -> Loading:
         """What loading a batch in the training process consists of."""
-        return loading(self.trace, self._recording, self._host, self.wait)
+        return loading(self.trace, self._recording, self._host, self.wait, self.loader_ops)
+
+    @fact
+    def loader_ops(self) -> pd.DataFrame:
+        """Outermost ops of the training thread in the loader's calls."""
+        return ops_inside(self.trace.ops, self._host.main_thread, self.wait.calls)
 
     @fact
     def on_device(self) -> OnDevice:
@@ -135,4 +142,4 @@ class InputFacts(Section):
     @fact
     def sample_loop(self) -> SampleLoop | None:
         """The loop through a tensor that takes most of making samples; None where none is known."""
-        return sample_loop(self.trace, self._host, self.wait, self.loading)
+        return sample_loop(self.loader_ops, self.wait, self.loading)

@@ -97,7 +97,7 @@ def find_loops(trace: Trace, steps: Steps, host: HostFacts) -> tuple[Loop, ...]:
     loops = []
     for phase, places in _joined(codes, runs, names, of_unit, phase_of):
         mine = runs.at(np.array(places))
-        texts = tuple(names[code] for code in _as_written(codes, mine, 0))
+        texts = tuple(names[code] for code in mine.unit(codes, 0))
         if not any(_ENGINE.match(text) for text in texts):
             loops.append(_loop(trace, steps, tree, rows, mine, texts, phase, backward, names, codes, layers[rows]))
     return tuple(sorted(loops, key=lambda loop: (-loop.spans.total_ns, loop.unit)))
@@ -107,7 +107,7 @@ def _key(codes: Int64Array, runs: Runs, place: int) -> tuple[int, ...]:
     """What makes runs the same loop: their unit; where turns differ, all ops in them, whichever turn is the commonest."""
     if runs.varies[place]:
         return (-1, *sorted(_ops_of(codes, runs, place)))
-    return canonical(tuple(_as_written(codes, runs, place)))
+    return canonical(runs.unit(codes, place))
 
 
 def _ops_of(codes: Int64Array, runs: Runs, place: int) -> set[int]:
@@ -141,13 +141,6 @@ def _joined(
         else:
             found.append((ops, phase, list(places)))
     return [(phase, places) for _, phase, places in found]
-
-
-def _as_written(codes: Int64Array, runs: Runs, place: int) -> list[int]:
-    """The unit in the order in which a run has it."""
-    shown = runs.shown[place]
-    unit: list[int] = codes[shown : shown + runs.period[place]].tolist()
-    return unit
 
 
 def _with_branches(
@@ -189,7 +182,7 @@ def loop_of(
     frame, first, last = tree.frame, rows[runs.first[0]], rows[runs.end[0] - 1]
     begin, end = int(frame["start_ns"].iloc[first]), int(frame["end_ns"].iloc[last])
     phase = _phase(frame["start_ns"].to_numpy()[layers], steps, backward.starts, begin, end)
-    texts = tuple(names[code] for code in _as_written(codes, runs, 0))
+    texts = tuple(names[code] for code in runs.unit(codes, 0))
     return _loop(trace, steps, tree, rows, runs, texts, phase, backward, names, codes, layers[rows])
 
 

@@ -51,7 +51,7 @@ def loader_functions(meta: Meta) -> tuple[LoaderFunction, ...]:
             row["line"],
             tables=_names(row.get("tables")),
             opens=_called(row.get("opens")),
-            reads=next(iter(_names([row.get("reads")])), None),
+            reads=row["reads"] if _is_name(row.get("reads")) else None,
         )
         for row in _sound(rows)
     )
@@ -65,7 +65,11 @@ def _called(found: Any) -> str | None:
 def _names(found: Any) -> tuple[str, ...]:
     """Names of attributes, few, and none that is no name."""
     rows = found if isinstance(found, list) else []
-    return tuple(name for name in rows[:_MOST_TABLES] if isinstance(name, str) and name.isidentifier())
+    return tuple(name for name in rows[:_MOST_TABLES] if _is_name(name))
+
+
+def _is_name(found: Any) -> bool:
+    return isinstance(found, str) and found.isidentifier()
 
 
 def _sound(rows: Any) -> list[dict[str, Any]]:

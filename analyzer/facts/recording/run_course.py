@@ -237,9 +237,7 @@ def run_course(meta: Meta) -> RunCourse | None:
 
 def _collections(told: Any) -> Collections | None:
     row = dict_of(told)
-    known = all(
-        isinstance(row.get(key), int) and not isinstance(row[key], bool) and row[key] >= 0 for key in ("middle", "full")
-    )
+    known = all(_is_natural(row.get(key)) for key in ("middle", "full"))
     return Collections(row["middle"], row["full"]) if known else None
 
 
@@ -253,10 +251,10 @@ def _pairs(rows: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def _is_pair(row: Any) -> bool:
-    return isinstance(row, list) and len(row) == 2 and 0 < int_of(row[0]) < MOST and _is_duration(row[1])
+    return isinstance(row, list) and len(row) == 2 and 0 < int_of(row[0]) < MOST and _is_natural(row[1])
 
 
-def _is_duration(value: Any) -> bool:
+def _is_natural(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST
 
 

@@ -46,8 +46,5 @@ def _keeps(code: SampleCode) -> bool:
 
 def _maps(code: SampleCode) -> bool:
     """Whether a part of the file is read alone: names of arguments are constants."""
-    constants = (constant for one in code.codes for constant in one.co_consts)
-    named = set[object]()
-    for constant in constants:
-        named.update(constant if isinstance(constant, tuple) else ())
-    return not _OF_A_PART.isdisjoint(named)
+    groups = (constant for one in code.codes for constant in one.co_consts if isinstance(constant, tuple))
+    return any(not _OF_A_PART.isdisjoint(group) for group in groups)

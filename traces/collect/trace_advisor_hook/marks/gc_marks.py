@@ -76,6 +76,12 @@ class CollectionMarks:
         return {"gc_recorded": self.able, "collections": found}
 
 
+def passes_so_far() -> tuple[int, int]:
+    """Passes over the two younger generations, and over all objects, since the process began."""
+    _, middle, full = gc.get_stats()
+    return int(middle["collections"]), int(full["collections"])
+
+
 def is_asked_for() -> bool:
     """Whether the pass that begins was asked for: Python begins one itself only once there are more new objects than a limit."""
     fewest = gc.get_threshold()[0]

@@ -9,7 +9,7 @@ import sys
 import time
 from types import CodeType, FrameType
 
-from ..marks.gc_marks import OLDEST, is_asked_for
+from ..marks.gc_marks import OLDEST, is_asked_for, passes_so_far
 
 # The name of a pass that a program asked for, and of one that Python begins itself.
 ASKED_FOR, ON_ITS_OWN = "gc.collect", "garbage collection"
@@ -37,14 +37,14 @@ class HeldLock:
 
     def begin(self) -> None:
         """The thread is about to sleep; what took place so far is past."""
-        self._began_ns, self._ended_ns, self._count = time.perf_counter_ns(), 0, _count()
+        self._began_ns, self._ended_ns, self._count = time.perf_counter_ns(), 0, passes_so_far()[1]
 
     def missed(self) -> int:
         """How many more times it would have woken up but for passes over all objects; 0 where these are not most of the delay."""
         late_ns = time.perf_counter_ns() - self._began_ns - self._period_ns
         if late_ns < self._period_ns:
             return 0
-        if self.mark not in gc.callbacks and _count() > self._count:
+        if self.mark not in gc.callbacks and passes_so_far()[1] > self._count:
             gc.callbacks.append(self.mark)
         # The lock changes hands before anybody is told that a pass is over.
         took_ns = self._ended_ns + self._open_ns()
@@ -80,8 +80,3 @@ class HeldLock:
         """Time none any more."""
         with contextlib.suppress(ValueError):
             gc.callbacks.remove(self.mark)
-
-
-def _count() -> int:
-    """Passes over all objects so far."""
-    return int(gc.get_stats()[OLDEST]["collections"])

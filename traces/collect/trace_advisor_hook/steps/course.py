@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import heapq
 import math
 import time
 from typing import Any
 
+from ..marks.gc_marks import passes_so_far
 from ..surroundings.core_wait import ThreadWait
 
 # Bins a factor of 2 ** (1/8) apart: a median within 4.5 %, from a nanosecond to a year in 440 of them.
@@ -51,7 +51,7 @@ class Course:
         self.waited_ns = 0
         # Passes of the garbage collector over the two younger generations and over all, in steps with the profiler off.
         self.passes = [0, 0]
-        self._passes_at = _passes()
+        self._passes_at = passes_so_far()
         self.bins: dict[int, list[int]] = {}
         self.longest: list[tuple[int, int]] = []
         self.limit_ns: int | None = None
@@ -72,10 +72,10 @@ class Course:
             Whether it is known to be an ordinary one: with the profiler off, and not long by what it took of a core.
         """
         if self.first_ns is None:
-            self.first_ns, self._passes_at = now_ns, _passes()
+            self.first_ns, self._passes_at = now_ns, passes_so_far()
             return False
         self.steps += 1
-        passes, self._passes_at = self._passes_at, _passes()
+        passes, self._passes_at = self._passes_at, passes_so_far()
         if profiled:
             self.profiled += 1
             self.profiled_ns += duration_ns
@@ -153,7 +153,7 @@ class Course:
         """Recording itself took the time since then; the next step begins now."""
         self.last_ns, self.waited_at_ns = time.perf_counter_ns(), self.waiting.ns()
         self.own_ns += self.last_ns - since_ns
-        self._passes_at = _passes()
+        self._passes_at = passes_so_far()
 
     def median_ns(self) -> int:
         """Mean of the bin in which the median of the steps lies; 0 without steps."""
@@ -184,12 +184,6 @@ class Course:
             "longest": [[number, duration] for duration, number in sorted(self.longest, key=lambda item: item[1])],
             "other_batches_ns": self.other_batches_ns(),
         }
-
-
-def _passes() -> tuple[int, int]:
-    """Passes of the garbage collector so far: over the two younger generations, and over all objects."""
-    _, middle, full = gc.get_stats()
-    return int(middle["collections"]), int(full["collections"])
 
 
 def _count(bins: dict[int, list[int]], key: int, duration_ns: int) -> None:
