@@ -32,7 +32,7 @@ NO_METADATA = "the bare list of torch 1.8 has no place for what the collector re
 CANNOT_SEE = {
     **{
         ("torch 1.8", code): NO_METADATA
-        for code in ("CP001", "CP002", "CP003", "DL007", "DL008", "ID004", "IN005", "KE014")
+        for code in ("CP001", "CP002", "CP003", "DL007", "DL008", "ID004", "IN005", "KE014", "KE015")
     },
     **{
         (version, code): OF_TORCH_1_10

@@ -86,7 +86,7 @@ SCHEMA: dict[str, dict[str, Column]] = {
     },
     "annotations": {
         **_NAME,
-        "kind": Column("category", "loader, optimizer_step, zero_grad, compile, module or user."),
+        "kind": Column("category", "loader, optimizer_step, zero_grad, compile, module, again or user."),
         **_THREAD,
         **_TIME,
     },

@@ -7,6 +7,7 @@ from rules.kernels import (
     few_resident_blocks,
     gather_bound,
     hardware_bound,
+    known_results,
     layout_transposes,
     memory_bound,
     recomputed_activations,
@@ -33,4 +34,5 @@ RULES: tuple[Rule, ...] = (
     slow_pointwise.RULE,
     set_memory.RULE,
     untaken_gradients.RULE,
+    known_results.RULE,
 )

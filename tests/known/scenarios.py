@@ -99,6 +99,7 @@ SCENARIOS: dict[str, Scenario] = {
     "KE012": Scenario(quiet={"dur": 30}),
     "KE013": Scenario(quiet={"dur": 10}),
     "KE014": Scenario(quiet={"marks": "0"}),
+    "KE015": Scenario(quiet={"dur": 150, "forward_only": True}),
     "ME001": Scenario({"marked": False, "call": 30_000}, {"marked": False, "call": 30_000, "only": frozenset({0, 1})}),
     "ME002": Scenario({"allocated": [60 * GB, 80 * GB, 70 * GB]}, {"allocated": [10 * GB] * 3}),
     "ME003": Scenario(

@@ -103,7 +103,7 @@ def host_tree(trace: Trace) -> HostTree:
     Calls of modules are left out: a program whose modules were marked has the same tree as one without marks.
     """
     ranges = trace.annotations
-    kept = np.flatnonzero(~is_any(ranges["kind"], "module"))
+    kept = np.flatnonzero(~is_any(ranges["kind"], "module", "again"))
     ranges = ranges if len(kept) == len(ranges) else ranges.iloc[kept]
     frames: dict[str, pd.DataFrame] = {"annotations": ranges, "ops": trace.ops, "runtime": trace.runtime}
     thread, start, end = (

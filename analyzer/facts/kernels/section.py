@@ -12,6 +12,7 @@ from analyzer.facts.isolation import fact
 from analyzer.facts.kernels.alignment import Alignment, alignment
 from analyzer.facts.kernels.attention import Attention, attention
 from analyzer.facts.kernels.autocasts import Autocasts, autocasts
+from analyzer.facts.kernels.computed_again import ComputedAgain, computed_again
 from analyzer.facts.kernels.conv_bias import ConvBias, conv_bias
 from analyzer.facts.kernels.converted_weights import converted_weights_ratio
 from analyzer.facts.kernels.counters import Counters, counters
@@ -43,6 +44,7 @@ from analyzer.facts.kernels.slowing import Slowing, slowing
 from analyzer.facts.kernels.timed_runs import TimedRuns, timed_runs
 from analyzer.facts.kernels.unpacked_in_ops import unpacked_by_op, unpacked_in_ops
 from analyzer.facts.kernels.without_gradients import without_gradients
+from analyzer.facts.recording.known_results import known_results
 from analyzer.facts.recording.untrained import untrained
 from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
@@ -158,6 +160,12 @@ class KernelFacts(Section):
         found = untrained(self.trace.meta)
         marks = found.marks if found is not None else ()
         return for_nothing(self._host, self.named, self._steps, marks, on_device=self._device.main is not None)
+
+    @fact
+    def computed_again(self) -> tuple[ComputedAgain, ...]:
+        """Calls of modules whose result is known; none where nobody looked."""
+        told = known_results(self.trace.meta) or ()
+        return computed_again(self.trace, self._host, self.named, self._steps, told)
 
     @fact
     def not_computed(self) -> NotComputed:

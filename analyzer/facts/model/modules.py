@@ -1,7 +1,6 @@
 """Time of the program's modules: `nn.Module` calls where the trace has them, else its author's ranges; forward and backward.
 
-The backward pass has no modules of its own. Autograd numbers the ops that leave a node, and each node carries that number: what
-runs under a node belongs to the module whose op left it. Of ops with one number the last left the node; those before needed none.
+The backward pass has no modules of its own: what runs under a node belongs to the module whose op left it.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.host.owning_ranges import inside_nodes, last_of_number, opened, owners
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.model.module_paths import Paths, paths
 from analyzer.facts.steps.find import Steps
@@ -22,7 +22,6 @@ from analyzer.spans.labels import codes_of, is_any, matching, texts
 from analyzer.spans.open_spans import NONE, OpenSpans
 from analyzer.spans.span_tree import SpanTree
 from traces.fixed_frame import FixedFrame
-from traces.ordering import found_in
 from traces.reader.names.vocabulary import is_backward_node
 from traces.trace import Trace
 
@@ -92,12 +91,12 @@ def modules(trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts) ->
     if source is None:
         return Modules(None, (), spans, np.broadcast_to(np.int32(NONE), len(trace.ops)), 0)
     calls = SpanTree.of(spans)
-    opened = _opened(spans, calls)
+    open_ranges = opened(spans, calls)
     node = tree.nearest(nodes)
-    again = _inside(spans, trace.ops, node, host)
-    of_op, backward = _owners(trace.ops, node, opened, again)
+    again = inside_nodes(spans, trace.ops, node, host)
+    of_op, backward = owners(trace.ops, node, open_ranges, again)
     parts, other = _own_times(
-        trace, device, steps, host, calls, opened, of_op, backward, again, np.flatnonzero(nodes), node
+        trace, device, steps, host, calls, open_ranges, of_op, backward, again, np.flatnonzero(nodes), node
     )
     found = paths(calls, spans["name"], again != NONE)
     return Modules(source, _rows(calls, found, parts, steps, again), spans, narrow(of_op), other)
@@ -125,10 +124,6 @@ def _spans(trace: Trace, host: HostFacts, nodes: BoolArray) -> tuple[ModuleSourc
     return (source if len(found) else None), found
 
 
-def _opened(spans: pd.DataFrame, tree: SpanTree) -> OpenSpans:
-    return OpenSpans(spans["thread"].to_numpy(), spans["start_ns"].to_numpy(), spans["end_ns"].to_numpy(), tree.parent)
-
-
 def _ranges(trace: Trace, host: HostFacts, nodes: BoolArray) -> pd.DataFrame:
     """The author's ranges that hold ops of a forward pass; one around `backward()` alone divides nothing."""
     ranges = columns_at(trace.annotations, is_any(trace.annotations["kind"], "user"), ["name", *_SPAN])
@@ -139,7 +134,7 @@ def _ranges(trace: Trace, host: HostFacts, nodes: BoolArray) -> pd.DataFrame:
     if nodes.any():
         forward &= _leaving(ops, forward, nodes)
     tree = SpanTree.of(ranges)
-    at = _opened(ranges, tree).at(ops["thread"].to_numpy()[forward], ops["start_ns"].to_numpy()[forward])
+    at = opened(ranges, tree).at(ops["thread"].to_numpy()[forward], ops["start_ns"].to_numpy()[forward])
     held = tree.accumulated(np.bincount(at[at != NONE], minlength=len(ranges)).astype(np.float64)) > 0
     # By name: a call without such an op is a call of the same part.
     codes = codes_of(ranges["name"])
@@ -149,43 +144,14 @@ def _ranges(trace: Trace, host: HostFacts, nodes: BoolArray) -> pd.DataFrame:
 def _leaving(ops: pd.DataFrame, forward: BoolArray, nodes: BoolArray) -> BoolArray:
     """Which ops of the forward pass left a node that the trace has, shape (ops,)."""
     number = ops["sequence"].to_numpy(dtype=np.float64, na_value=np.nan)
-    numbers, last = _last_of_number(number, forward)
+    numbers, last = last_of_number(number, forward)
     found = np.zeros(len(ops), dtype=bool)
     found[last] = np.isin(numbers, number[nodes])
     return found
 
 
-def _last_of_number(number: FloatArray, wanted: BoolArray) -> tuple[FloatArray, Int64Array]:
-    """Numbers, NaN left out, of some rows, each once and in order; and the last row that has each."""
-    rows = np.flatnonzero(wanted & ~np.isnan(number))
-    rows = rows[np.argsort(number[rows], kind="stable")]
-    numbers = number[rows]
-    last = np.append(numbers[1:] != numbers[:-1], True)[: len(rows)]
-    return numbers[last], rows[last]
-
-
-def _inside(spans: pd.DataFrame, ops: pd.DataFrame, node: Int64Array, host: HostFacts) -> Int64Array:
-    """For each call the row of the innermost node of the backward pass it runs in; -1 for a call of the forward pass."""
-    at = host.ops.enclosing(spans["thread"].to_numpy(), spans["start_ns"].to_numpy())
-    return np.append(node, NONE)[at] if len(ops) else at
-
-
-def _owners(ops: pd.DataFrame, node: Int64Array, opened: OpenSpans, again: Int64Array) -> tuple[Int64Array, BoolArray]:
-    """The call that each op belongs to, -1 for none; and whether it runs in the backward pass."""
-    own = opened.at(ops["thread"].to_numpy(), ops["start_ns"].to_numpy())
-    backward = node != NONE
-    number = ops["sequence"].to_numpy(dtype=np.float64, na_value=np.nan)
-    numbers, last = _last_of_number(number, ~backward)
-    # What is computed again in the backward pass has calls of its own there.
-    recomputed = backward & (np.append(again, NONE)[own] != NONE)
-    linked = backward & ~recomputed
-    place, known = found_in(numbers, number[node[linked]])
-    own[linked] = np.where(known, np.append(own[last], NONE)[place], NONE)
-    return own, backward
-
-
 def _own_times(
-    trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, calls: SpanTree, opened: OpenSpans,
+    trace: Trace, device: DeviceFacts, steps: Steps, host: HostFacts, calls: SpanTree, open_ranges: OpenSpans,
     of_op: Int64Array, backward: BoolArray, again: Int64Array, rows: Int64Array, node: Int64Array,
 ) -> tuple[_Parts, int]:  # fmt: skip
     """Own times of each call in the used steps, and the device time that belongs to none."""
@@ -203,7 +169,7 @@ def _own_times(
     work = steps.window.contains(launched["start_ns"].to_numpy())
     thread, at, duration = (launched[name].to_numpy()[work] for name in ("launch_thread", "launch_start_ns", "dur_ns"))
     op = tree.enclosing(thread, at)
-    call = np.where(op == NONE, opened.at(thread, at), np.append(of_op, NONE)[op])
+    call = np.where(op == NONE, open_ranges.at(thread, at), np.append(of_op, NONE)[op])
     late = np.append(backward, False)[op] | np.append(in_backward, False)[call]
     for target, mine in ((parts.forward_kernel, ~late), (parts.backward_kernel, late)):
         mine = mine & (call != NONE)

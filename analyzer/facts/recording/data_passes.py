@@ -17,4 +17,4 @@ def data_passes(collected: Collected, run: RunCourse | None, ranks: int) -> floa
     length, batch, batches = collected.dataset_length, collected.batch_size, collected.batches_per_step
     if run is None or run.stopped or not (length and batch and batches):
         return None
-    return run.steps * batches * batch * ranks / length
+    return (run.steps + run.profiled_steps) * batches * batch * ranks / length

@@ -66,7 +66,8 @@ class RunCourse(msgspec.Struct, frozen=True):
         every: A long one comes every so many steps; None where they come irregularly.
         before_ns: From the start of the program to the first step.
         after_ns: From the last step to the end.
-        profiled_ns: All steps with the profiler on; they are in no other figure.
+        profiled_steps: Steps with the profiler on; they are in no other figure.
+        profiled_ns: How long they took.
         waited_ns: For how long the thread had no core in all of the steps; it is in no other figure.
         samples: Looks at the stack in long steps.
         usual_samples: Looks at it in usual ones; None where the recording does not tell.
@@ -85,6 +86,7 @@ class RunCourse(msgspec.Struct, frozen=True):
     every: int | None
     before_ns: int
     after_ns: int
+    profiled_steps: int
     profiled_ns: int
     waited_ns: int
     samples: int
@@ -220,6 +222,7 @@ def run_course(meta: Meta) -> RunCourse | None:
         every=every,
         before_ns=int_of(told.get("before_ns")),
         after_ns=int_of(told.get("after_ns")),
+        profiled_steps=int_of(told.get("profiled_steps")),
         profiled_ns=int_of(told.get("profiled_ns")),
         waited_ns=int_of(told.get("waited_ns")),
         samples=int_of(between.get("samples")),

@@ -10,6 +10,7 @@ from analyzer.facts.recording.engines import onnx_runtime, serving_engine, trans
 from analyzer.facts.recording.forward_inputs import ForwardInputs, forward_inputs
 from analyzer.facts.recording.frameworks import Frameworks, frameworks
 from analyzer.facts.recording.hand_over import hand_over_ns
+from analyzer.facts.recording.known_results import KnownResult, known_results
 from analyzer.facts.recording.line_samples import LineSamples, StepLine, step_line, training_lines
 from analyzer.facts.recording.makers import Maker, loader_maker, optimizer_makers
 from analyzer.facts.recording.privacy import Privacy, privacy
@@ -134,6 +135,11 @@ class RecordingFacts(Section):
     def untrained(self) -> Untrained | None:
         """Parameters that get gradients and no update, which may be none; None where nobody looked."""
         return untrained(self.trace.meta)
+
+    @fact
+    def known_results(self) -> tuple[KnownResult, ...] | None:
+        """Calls of modules that compute what is known, which may be none; None where nobody looked."""
+        return known_results(self.trace.meta)
 
     @fact
     def optimizer_makers(self) -> tuple[Maker, ...]:

@@ -144,6 +144,6 @@ def _own(waterfall: Waterfall, gaps: IntervalSet) -> IntervalSet:
 
 def _silence(trace: Trace, steps: Steps) -> IntervalSet:
     """Time in the used steps with no event of the host on any thread."""
-    ranges, known = trace.annotations, ~is_any(trace.annotations["kind"], "module", "user")
+    ranges, known = trace.annotations, ~is_any(trace.annotations["kind"], "module", "again", "user")
     frames = (trace.ops, trace.runtime, trace.python, trace.gc, trace.collectives, trace.overhead)
     return steps.window - IntervalSet.union([IntervalSet.of_rows(ranges, known), *map(IntervalSet.of_rows, frames)])

@@ -157,6 +157,8 @@ class _Run:
             workers = sorted(self.folder.glob(f"lines-{status['pid']}-*.json"))
             advisor["lines"] = line_samples(status["lines"], workers, self.roots())
         advisor["loader_code"] = own_rows(status["advisor"].get("loader_code", []), self.roots())
+        again = status["advisor"].get("computed_again")
+        advisor["computed_again"] = None if again is None else own_rows(again, self.roots())
         advisor |= hand_over(advisor)
         for key in ("optimizer_code", "loader_made"):
             advisor[key] = made_rows(status["advisor"].get(key, []), self.roots())

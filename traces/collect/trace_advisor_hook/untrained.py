@@ -170,6 +170,11 @@ class Untrained:
                 for made in self.pending.pop(id(leaf), (None, []))[1]:
                     made.taken = True
 
+    def trained(self) -> set[int]:
+        """Identities of the tensors that optimizers update, of those that have stepped."""
+        optimizers = [one for ref in self.optimizers.values() if (one := ref()) is not None]
+        return {id(parameter) for optimizer in optimizers for parameter in _parameters(optimizer)}
+
     def _note(self, optimizer: Any) -> None:
         self.updated.update((id(one), weakref.ref(one)) for one in _parameters(optimizer))
 

@@ -10,8 +10,10 @@ import time
 from types import FrameType
 from typing import Any
 
+from .again.again import Again
 from .common import FAILURES
 from .loader.batches import BatchLook
+from .loader.drawing import Drawing
 from .loader.forward_inputs import ForwardInputs
 from .loader.loader_code import loader_code
 from .phases.later_phases import LaterPhases
@@ -39,7 +41,6 @@ class Watcher(LaterPhases):
     def __init__(self, settings: dict[str, Any]) -> None:
         super().__init__(settings)
         self.thread = 0
-        self.batches_of_steps: list[int] = []
         self.guard: Any = None
         self.began_with = describe_environment()
         # What this process does may be all there is to record: it is the program, or a rank of it.
@@ -59,16 +60,11 @@ class Watcher(LaterPhases):
         self.turns, self.untrained = OptimizerTurns(), Untrained()
         self.optimizer_code = OptimizerCode()
         self.passes = BackwardPasses()
-        self.batches = 0
-        self.drawn_from: dict[int, Any] = {}
-        self.loader_steps: dict[int, tuple[Any, int]] = {}
         self.counts = {"optimizer": 0, "backward": 0, "loader": 0, "forward": 0}
         self.course = Course()
         self.sampler = Sampler(self.course)
-        self.loader: Any = None
-        self.iterator: Any = None
-        self.drawn = self.done = self.early = 0
-        self.look = BatchLook()
+        self.drawing, self.look = Drawing(), BatchLook()
+        self.again = Again(lambda: bool(self.passes.running), self.untrained.trained)
         self.inputs = ForwardInputs()
         self.lines = None
         self.reset()
@@ -109,21 +105,21 @@ class Watcher(LaterPhases):
         if threading.current_thread() is not threading.main_thread():
             return
         self.counts["loader"] += 1
-        if iterator is not self.iterator:
-            self.iterator, self.loader = iterator, getattr(iterator, "_trace_advisor_loader", None)
-            self.drawn = self.done = 0
-        self.drawn += 1
-        self.batches += 1
-        self.drawn_from[id(self.loader)] = self.loader
+        self.drawing.draw(iterator)
         patience = WITHOUT_OPTIMIZER if sys.modules["torch"].is_grad_enabled() else self.skip
         if self.source == "loader" or (self.turns.lead is None and self.counts["loader"] > patience):
             self.boundary("loader")
+
+    def after_batch(self, batch: Any) -> None:
+        """A loader has made one."""
+        self.look.after(batch)
+        self.again.after_batch(batch)
 
     def after_last_batch(self) -> None:
         """The loader was asked once more than it has batches, as every pass ends."""
         if threading.current_thread() is threading.main_thread():
             self.counts["loader"] -= 1
-            self.batches = max(0, self.batches - 1)  # none, where this call has just ended a step
+            self.drawing.drew_none()
 
     def after_backward(self, caller: FrameType | None, *, gradients: bool = False) -> None:
         """A backward pass is over, run by that frame; with `gradients` it only handed gradients back."""
@@ -163,76 +159,73 @@ class Watcher(LaterPhases):
             return
         now = time.perf_counter_ns()
         duration = now - self.last
-        self.done += 1
+        self.drawing.done += 1
         self.sampler.paused = True
         self.end_step(now, duration)
         try:
             self.take(duration)
         except FAILURES as error:
             self.failed(error)
+        self._look_again(duration)
         self.sampler.paused = self.profiler is not None
         self.course.worked(now)
         self.last = self.course.last_ns
+
+    def _look_again(self, duration: int) -> None:
+        """See which calls of modules compute what is known: in steps before the recording, and in those that are recorded."""
+        if self.phase == "skip" and "trial" not in self.settings:
+            trains = self.source in ("optimizer", "backward")
+            self.again.after_skipped(self.number, duration, skipping=self.skipping, steps_train=trains)
+        for module in self.marks.again:
+            module.next_step()
 
     def begin_loop(self, source: str) -> None:
         """What was taken for steps was none of the loop that begins now."""
         self.taken = 0
         self.abandon()
         self.source, self.thread = source, threading.get_ident()
-        self.early = self.drawn - 1 if source == "loader" else 0
+        self.drawing.begin_loop(by_loader=source == "loader")
         self.reset()
         self.course.restart()
         self.sampler = self.sampler.anew()
 
     def end_step(self, now: int, duration: int) -> None:
         """Count the step among all of the run, and its batches."""
-        profiled, drawn = self.profiler is not None, set(self.drawn_from)
-        ordinary = self.course.step(now, duration, profiled=profiled, loaders=drawn)
-        if self.phase == "profile":
-            self.batches_of_steps.append(self.batches)
-            for key, loader in self.drawn_from.items():
-                self.loader_steps[key] = (loader, self.loader_steps.get(key, (loader, 0))[1] + 1)
-        self.batches, self.drawn_from = 0, {}
+        drawn = self.drawing.end_step(recorded=self.phase == "profile")
+        ordinary = self.course.step(now, duration, profiled=self.profiler is not None, loaders=drawn)
         if ordinary and not self.sampler.begun:
             self.sampler.begin()
         if self.course.steps >= 64 and self.course.steps & (self.course.steps - 1) == 0:
             self.tell()  # a script that is ended from outside cannot tell at its end
 
     def epoch(self) -> int | None:
-        """Steps of an epoch, by what the loader says; None where it says nothing.
-
-        Only the batches of the iterator in use count: what was drawn before it was another epoch, or another loop.
-        """
-        of_a_step = 1 if self.source == "loader" else max(1, self.drawn // max(1, self.done))
-        with contextlib.suppress(*FAILURES):
-            return int(len(self.loader) // of_a_step)
-        return None
+        """Steps of an epoch, by what the loader says; None where it says nothing."""
+        return self.drawing.epoch(by_loader=self.source == "loader")
 
     def gone(self) -> int:
         """Batches of this epoch that were drawn before they were taken for steps."""
-        return self.early
+        return self.drawing.early
 
     def prefetched(self) -> int:
         """Batches that the loader's workers may have ready."""
-        return getattr(self.loader, "num_workers", 0) * (getattr(self.loader, "prefetch_factor", 0) or 0)
+        return self.drawing.prefetched()
 
     def workers(self) -> list[int]:
         """Processes of the loader in use."""
-        return [worker.pid for worker in getattr(self.iterator, "_workers", ())]
+        return self.drawing.workers()
 
     def begin_recording(self) -> None:
         """Count batches anew, so that those of a recorded step can be told; what is recorded is a rank's, if it is one now."""
         self.note_job()
-        self.batches_of_steps = []
-        self.loader_steps = {}
+        self.drawing.begin_recording()
         self.inputs = ForwardInputs()
+        self.marks.again = self.again.marks()
 
     def end(self) -> None:
         """The script is over: keep what was recorded of a window that is not full."""
         if self.pid != os.getpid():
             return
         self.sampler.end()
-        self.modules.stop()
         self.marks.stop()
         if self.lines is not None:
             self.lines.end()
@@ -280,10 +273,8 @@ class Watcher(LaterPhases):
 
     def describe(self) -> dict[str, Any]:
         """What the trace cannot say about its run."""
-        # Of a step that holds an evaluation, too, the loader in use last is not the one that training waits for.
-        loader, _ = max(self.loader_steps.values(), key=lambda found: found[1], default=(self.loader, 0))
-        self.loader_steps = {}
-        steps = {"source": self.source, "batches_per_step": batches_of_a_step(self.batches_of_steps or [self.batches])}
+        loader = self.drawing.of_training()
+        steps = {"source": self.source, "batches_per_step": batches_of_a_step(self.drawing.of_steps())}
         size = self.note_job()[1]
         return (
             describe_process(size)
@@ -296,5 +287,5 @@ class Watcher(LaterPhases):
             | {"steps": steps, "loader_code": loader_code(loader), "optimizer_code": self.optimizer_code.told()}
             | {"loader_made": [made] if (made := getattr(loader, "_trace_advisor_made", None)) else []}
             | ({"forward_inputs": self.inputs.told()} if self.source == "forward" else {})
-            | {"installed": installed_names()}
+            | {"computed_again": self.again.told(), "installed": installed_names()}
         )

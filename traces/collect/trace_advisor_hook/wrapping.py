@@ -124,7 +124,7 @@ def _wrap_loaders(watcher: Watcher) -> None:
             raise
         finally:
             watcher.look.parts.over()
-        watcher.look.after(batch)
+        watcher.after_batch(batch)
         return batch
 
     iterator.__new__, iterator.__next__ = __new__, __next__

@@ -37,7 +37,7 @@ from traces.reader.names.vocabulary import (
     runtime_kind,
 )
 
-ANNOTATION_KINDS = ("loader", "optimizer_step", "zero_grad", "compile", "module", "user")
+ANNOTATION_KINDS = ("loader", "optimizer_step", "zero_grad", "compile", "module", "again", "user")
 RUNTIME_KINDS = ("launch", "graph_launch", "memcpy", "memset", "sync", "allocator", "other")
 DIRECTIONS = ("HtoD", "DtoH", "DtoD", "PtoP", "HtoH", "memset", "unknown")
 HOST_MEMORY = ("pageable", "pinned", "unknown")

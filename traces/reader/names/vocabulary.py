@@ -10,6 +10,7 @@ import re
 from enum import IntEnum
 
 from traces.patterns import Pattern
+from traces.reader.names.again import AGAIN
 from traces.reader.names.autograd import ACCUMULATES, BACKWARD_NODE
 
 
@@ -140,7 +141,7 @@ _COMPILE = Pattern(
 
 
 def annotation_kind(name: str) -> str:
-    """loader, optimizer_step, zero_grad, compile, module, or user for anything else."""
+    """loader, optimizer_step, zero_grad, compile, module, again, or user for anything else."""
     if name.startswith("Optimizer.step#"):
         return "optimizer_step"
     if name.startswith("Optimizer.zero_grad#"):
@@ -149,6 +150,8 @@ def annotation_kind(name: str) -> str:
         return "loader"
     if name.startswith("nn.Module: "):
         return "module"
+    if name.startswith(AGAIN):
+        return "again"
     return "compile" if _COMPILE.match(name) else "user"
 
 
@@ -156,8 +159,8 @@ def annotation_kind(name: str) -> str:
 _RANGES_AMONG_OPS = Pattern(
     r"dynamo$|entire_(?:frame|backward)_compile$"
     r"|ProfilerStep#|enumerate\((?:DataLoader|DataPipe)\)#|Optimizer\.(?:step|zero_grad)#|.*\(dynamo_timed\)\s*$|\[pl\]|##.*##$"
-    # As `advisor collect --modules` marks calls.
-    r"|nn\.Module: "
+    # As `advisor collect --modules` marks calls, and `advisor collect` those whose result is known.
+    r"|nn\.Module: |Computed again in "
 )
 
 

@@ -104,6 +104,22 @@ def test_a_critic_that_steps_twice_makes_one_step_of_each_batch(tmp_path: Path) 
 
 
 @pytest.mark.scripts
+def test_calls_whose_result_is_known_are_told_and_marked(tmp_path: Path) -> None:
+    (recording,) = _collect(tmp_path, "known_results.py", active=6).recordings
+    names, advisor = _trace(recording.path)
+    told = {row["scope"]: row for row in advisor["computed_again"]}
+    assert set(told) == {"in this step", "in each epoch"}
+    assert [(row["module"], row["calls"], row["forward_only"]) for row in told.values()] == [
+        ("Sequential", 1, False)
+    ] * 2
+    again = told["in this step"]
+    assert (again["file"].rpartition("/")[2], again["line"]) == ("known_results.py", 16)
+    # The profiler is on in the steps of its warm-up, too, which are thrown away.
+    for scope in told:
+        assert names.count(f"Computed again {scope}: Sequential") == recording.steps
+
+
+@pytest.mark.scripts
 def test_without_optimizer_batches_are_steps(tmp_path: Path) -> None:
     (recording,) = _collect(tmp_path, "evaluate.py").recordings
     _, advisor = _trace(recording.path)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import random
 import re
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 from ..common import FAILURES
 from ..software.frameworks import module_of
+from ..surroundings.random_states import random_states
 from .batch_bytes import bytes_of, tensors_in
 from .batch_parts import BatchParts
 from .dataset_parts import data_sets, transforms_of
@@ -76,7 +75,7 @@ class BatchLook:
             self.iterator, self.seen = id(iterator), 0
         single = getattr(iterator, "_num_workers", None) == 0
         looks = single and self.seen in _LOOKS
-        self.states = _states() if looks and not self.drawn else None
+        self.states = random_states() if looks and not self.drawn else None
         if looks:
             self.parts.before(iterator)
 
@@ -85,7 +84,7 @@ class BatchLook:
         self.seen += 1
         self.parts.after()
         if self.states is not None:
-            self.drawn, self.states = _states() != self.states, None
+            self.drawn, self.states = random_states() != self.states, None
         if len(self.masked) < _MASKED_BATCHES:
             self.masked.append(masked_places(batch))
         if self.kind is None:
@@ -162,19 +161,6 @@ def seeds(loader: Any) -> bool:
     with contextlib.suppress(*FAILURES):
         return any(_SEEDS & _called(data) for data in data_sets(getattr(loader, "dataset", None)))
     return False
-
-
-def _states() -> tuple[Any, ...]:
-    """What the generators of Python, NumPy and torch hold."""
-    found: list[Any] = [random.getstate()]
-    with contextlib.suppress(*FAILURES):
-        numpy: Any = sys.modules["numpy"].random
-        name, keys, *rest = numpy.get_state()
-        found.append((name, keys.tobytes(), *rest))
-    with contextlib.suppress(*FAILURES):
-        torch: Any = sys.modules["torch"]
-        found.append(torch.random.get_rng_state().numpy().tobytes())
-    return tuple(found)
 
 
 def _random(transform: Any) -> bool:

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from typing import Any
 
-from ..software.own_code import is_own, qualified
+from ..software.own_code import own_line
 
 # The generation whose passes go over all objects.
 OLDEST = 2
@@ -65,7 +65,7 @@ class CollectionMarks:
             return
         self.full += 1
         if is_asked_for():
-            self.asked[_own_line()] += 1
+            self.asked[own_line(sys._getframe())] += 1
 
     def told(self) -> dict[str, Any]:
         """Whether passes are recorded, and who asked for those over all objects, JSON-able."""
@@ -86,11 +86,3 @@ def is_asked_for() -> bool:
     """Whether the pass that begins was asked for: Python begins one itself only once there are more new objects than a limit."""
     fewest = gc.get_threshold()[0]
     return not (gc.isenabled() and 0 < fewest < gc.get_count()[0])
-
-
-def _own_line() -> tuple[str, int, str] | None:
-    """The innermost line of the program's own; None where there is none."""
-    frame = sys._getframe(2)
-    while frame is not None and not is_own(frame.f_code.co_filename):
-        frame = frame.f_back  # type: ignore[assignment]
-    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno, qualified(frame.f_code))

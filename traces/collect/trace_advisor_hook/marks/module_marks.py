@@ -57,7 +57,7 @@ class ModuleMarks:
         torch: Any = sys.modules["torch"]
         if not self.wanted or (self.wanted == "cheap" and not warming_up):
             return
-        if not hasattr(torch._C._profiler, "_RecordFunctionFast") or _compiles():
+        if not hasattr(torch._C._profiler, "_RecordFunctionFast") or compiles():
             return
         self.pid, self.calls, self.labels, self.open = os.getpid(), 0, {}, threading.local()
         with contextlib.suppress(*FAILURES):
@@ -136,7 +136,7 @@ class ModuleMarks:
         return self.labels[id(module)][1]
 
 
-def _compiles() -> bool:
+def compiles() -> bool:
     """Whether the program has compiled anything so far."""
     frames = sys.modules.get("torch._dynamo.convert_frame")
     return bool(getattr(frames, "FRAME_COUNTER", 0))

@@ -47,7 +47,6 @@ class LaterPhases(Phases):
         """Nothing more is recorded; the script goes on."""
         self.problem = f"{type(error).__name__}: {error}"[:500]
         self.phase, self.profiler = "done", None
-        self.modules.stop()
         self.marks.stop()
         self.tell()
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from ..common import FAILURES
 from ..marks.all_marks import Marks
-from ..marks.module_marks import ModuleMarks
 from ..run_description import world
 from ..software.frameworks import running_arguments, running_modules
 from ..steps.step_times import middle, usual_step, wait_for_devices
@@ -38,8 +37,7 @@ class Phases:
         self.settings = settings
         self.skip: int = settings["wait"]
         self.retries = 0
-        self.marks = Marks()
-        self.modules = ModuleMarks(settings.get("modules", ""))
+        self.marks = Marks(settings.get("modules", ""))
         self.problem = self.source = ""
         # Steps of this loop so far, whatever became of them: the same number on every rank.
         self.taken = 0
@@ -146,7 +144,7 @@ class Phases:
         self.most = self.room()
         self.start_profiler(self.settings["warmup"], self.settings["stacks"], self.settings["shapes"])
         self.phase, self.number, self.problem = "profile", 0, ""
-        self.modules.start(bool(self.settings["warmup"]))
+        self.marks.modules.start(bool(self.settings["warmup"]))
         self.begin_recording()
 
     def enough(self) -> int:
@@ -213,8 +211,8 @@ class Phases:
         That takes a millisecond, which would be the last step's as long as its mark is open.
         """
         self.core_wait_ratio = self.core_wait.ratio()
-        marked = {"module_marks_ratio": self.modules.cost_ratio} if self.modules.on else {}
-        self.modules.stop()
+        modules = self.marks.modules
+        marked = {"module_marks_ratio": modules.cost_ratio} if modules.on else {}
         self.marks.stop()
         self.profiler.stop()
         self.profiler = None
@@ -236,7 +234,7 @@ class Phases:
             return
         self.profiler.step()
         if self.number == self.settings["warmup"]:
-            self.modules.warmed_up(self.number, duration)
+            self.marks.modules.warmed_up(self.number, duration)
             self.core_wait = CoreWait()
 
     def in_settle(self, duration: int) -> None:
@@ -261,7 +259,6 @@ class Phases:
     def abandon(self) -> None:
         """Drop a recording that is under way."""
         profiler, self.profiler = self.profiler, None
-        self.modules.stop()
         self.marks.stop()
         if profiler is not None:
             profiler.on_trace_ready = None

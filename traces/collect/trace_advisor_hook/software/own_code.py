@@ -8,6 +8,7 @@ import site
 import sys
 import sysconfig
 import tempfile
+from types import FrameType
 
 # The whole of the hook, of which this file is in a room.
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -74,3 +75,10 @@ def qualified(code: object, owner: object = None) -> str:
         return str(name).replace("<locals>.", "")
     bare = str(getattr(code, "co_name", ""))
     return f"{type(owner).__name__}.{bare}" if owner is not None else bare
+
+
+def own_line(frame: FrameType | None) -> tuple[str, int, str] | None:
+    """File, line and function of the innermost line of the program's own, from a frame outwards; None where there is none."""
+    while frame is not None and not is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno, qualified(frame.f_code))

@@ -11,8 +11,9 @@ import time
 from typing import Any
 
 from ..loader.batch_bytes import bytes_of
-from ..loader.batches import _states, draws, form_of
+from ..loader.batches import draws, form_of
 from ..surroundings.memory_limits import memory
+from ..surroundings.random_states import random_states
 
 _LOOKS = 8
 # Of what is free: the script needs memory of its own.
@@ -91,10 +92,10 @@ def _samples(data: Any) -> list[Any]:
     except TypeError:
         raise CannotHoldError("nobody says how many samples it has") from None
     places = sorted({place * max(size - 1, 0) // (_LOOKS - 1) for place in range(_LOOKS)})
-    before, began = _states(), time.perf_counter()
+    before, began = random_states(), time.perf_counter()
     first = [data[place] for place in places]
     each_s = (time.perf_counter() - began) / max(len(places), 1)
-    if _states() != before or draws(type("Loader", (), {"dataset": data})(), False):
+    if random_states() != before or draws(type("Loader", (), {"dataset": data})(), False):
         raise CannotHoldError("making a sample draws random numbers: held in memory, all epochs would see the same")
     if not all(_same(one, data[place]) for one, place in zip(first, places, strict=True)):
         raise CannotHoldError("a sample comes out different each time")
