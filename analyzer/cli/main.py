@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 import sys
 import threading
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import click
 
@@ -202,18 +203,32 @@ def _usage(error: click.ClickException, args: Sequence[str]) -> str:
     if files and isinstance(error, click.NoSuchOption):
         return f"{message}\n  fix: if you mean the file of that name, write ./{files[0]}"
     context = getattr(error, "ctx", None)
+    see = f"see `{context.command_path} --help`" if context is not None else ""
     target = _target(args)
     if isinstance(error, click.NoSuchOption) and target and context is not None and context.info_name in _RUNNERS:
-        behind = f"{context.command_path} {target} -- {error.option_name} ..."
-        return f"{message}\n  fix: what the script is to get stands after `--`: {behind}"
-    return f"{message}\n  fix: see `{context.command_path} --help`" if context is not None else message
+        name = error.option_name
+        scripts = f"what the script is to get stands after `--`: {context.command_path} {target.words} -- {name} ..."
+        if not any(arg.partition("=")[0] == name for arg in args[: target.at]):
+            return f"{message}\n  fix: {scripts}"
+        # Ahead of the script stand the options of ours: what is like one is a misspelt one.
+        near = next(iter(error.possibilities or ()), None)
+        return f"{message}\n  fix: write {near}, or {see}" if near else f"{message}\n  fix: {see}; {scripts}"
+    return f"{message}\n  fix: {see}" if see else message
 
 
-def _target(args: Sequence[str]) -> str | None:
+class _Target(NamedTuple):
+    """What is run, as a command line names it, and where in that it stands."""
+
+    words: str
+    at: int
+
+
+def _target(args: Sequence[str]) -> _Target | None:
     """What is run: a module or a script; None where neither is named."""
     if "-m" in args[:-1]:
-        return f"-m {args[args.index('-m') + 1]}"
-    return next((arg for arg in args if arg.endswith(".py")), None)
+        at = args.index("-m")
+        return _Target(f"-m {shlex.quote(args[at + 1])}", at)
+    return next((_Target(shlex.quote(arg), at) for at, arg in enumerate(args) if arg.endswith(".py")), None)
 
 
 def _complain(message: str, code: int) -> int:
