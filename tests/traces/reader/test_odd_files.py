@@ -322,9 +322,19 @@ def test_what_is_no_trace_is_named(tmp_path: Path, content: bytes, name: str, ex
     assert expected in refused(tmp_path, content, name)
 
 
-def test_a_folder_and_a_missing_file_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableTraceError, match="is a folder"):
+def test_of_a_folder_a_trace_that_is_in_it_is_named(tmp_path: Path) -> None:
+    """`rank0.json.gz` was told of every folder, an empty one too."""
+    (tmp_path / "config.json").write_text('{"lr": 1}')
+    (tmp_path / "run.json").write_bytes(TEXT)
+    with pytest.raises(UnreadableTraceError, match="is a folder") as caught:
         read(tmp_path)
+    assert f"such as {tmp_path / 'run.json'}" in str(caught.value)
+
+
+def test_a_folder_and_a_missing_file_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableTraceError, match="is a folder") as caught:
+        read(tmp_path)
+    assert "no trace lies directly in it" in str(caught.value)
     with pytest.raises(UnreadableTraceError, match="cannot open"):
         read(tmp_path / "none.json")
     with pytest.raises(UnreadableTraceError, match="cannot open"):

@@ -15,6 +15,7 @@ _READ_BYTES, _UNPACKED_BYTES = 1 << 14, 1 << 16
 # A folder may hold a million files, and comparing names takes some microseconds each.
 _MOST_BESIDE = 2_000
 _MOST_OPENED = 5
+_ENDINGS = (".json", ".json.gz")
 _OURS = Pattern(rb'"(?:traceEvents|schemaVersion|deviceProperties)"\s*:|"ph"\s*:\s*"')
 
 
@@ -62,3 +63,14 @@ def nearest_name(path: Path) -> Path | None:
         return None
     close = difflib.get_close_matches(path.name, beside, n=_MOST_OPENED, cutoff=0.7)
     return next(filter(looks_like_trace, map(path.with_name, close)), None)
+
+
+def first_in(folder: Path) -> Path | None:
+    """The first file directly in a folder, by name, that looks like a trace; None where none does."""
+    try:
+        inside = sorted(item.name for item in islice(folder.iterdir(), _MOST_BESIDE) if not item.name.startswith("."))
+    except OSError:
+        return None
+    # A pipe among them would be waited for.
+    files = (folder / name for name in inside if name.endswith(_ENDINGS) and (folder / name).is_file())
+    return next(filter(looks_like_trace, islice(files, _MOST_OPENED)), None)

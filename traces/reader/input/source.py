@@ -16,7 +16,7 @@ from traces.reader.input import sniff
 from traces.reader.input.encoding import COUNTED, encoding_of, to_utf8
 from traces.reader.input.inflate import inflate, is_compressed
 from traces.reader.input.kept import Kept
-from traces.reader.input.looks import nearest_name
+from traces.reader.input.looks import first_in, nearest_name
 from traces.reader.input.named_pipe import is_named_pipe, open_named_pipe
 from traces.reader.input.standard_input import is_standard_input, standard_input
 from traces.reader.mend.repairs import Repairs
@@ -58,10 +58,12 @@ class Source:
             return standard_input(self._progress)
         try:
             if self._path.is_dir():
+                inside = first_in(self._path)
                 raise UnreadableTraceError(
                     f"{self.name or self._path} is a folder",
                     where=str(self._path),
-                    fix="name one trace file in it, such as rank0.json.gz",
+                    why=None if inside else "no trace lies directly in it",
+                    fix=f"name one file in it, such as {inside}" if inside else "name a trace file",
                 )
             if is_named_pipe(self._path):
                 return open_named_pipe(self._path, self._progress)
