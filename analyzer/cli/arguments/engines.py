@@ -32,14 +32,14 @@ class Engines:
         return engine_for([str(place) for place in places], self.jobs, self.scheduler, self.scheduler_file)
 
     def left_aside(self) -> str:
-        """What is to be said where one trace is read, which this process does; empty where no scheduler was asked for."""
-        named = {"--scheduler": self.scheduler, "--scheduler-file": self.scheduler_file}
-        asked = " and ".join(option for option, value in named.items() if value is not None)
-        return (
-            f"{asked} is of no use here: it reads ranks of a job, and one trace is read on this machine"
-            if asked
-            else ""
-        )
+        """What is to be said where one trace is read, which this process does; empty where no more than that was asked for."""
+        named = {
+            "--jobs": self.jobs is not None and self.jobs > 1,
+            "--scheduler": self.scheduler is not None,
+            "--scheduler-file": self.scheduler_file is not None,
+        }
+        asked = " and ".join(option for option, given in named.items() if given)
+        return f"{asked} is of no use here: it is for the ranks of a job, and one trace is read" if asked else ""
 
 
 _OPTIONS = (

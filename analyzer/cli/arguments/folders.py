@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from analyzer.cli.arguments.once import once
 from analyzer.cli.streams.progress import ProgressLine
 from traces.errors import UsageError
 
@@ -23,7 +24,7 @@ def traces_in(paths: Sequence[Path]) -> list[Path]:
     """The traces that paths name: files as given, and by name those directly inside folders, else in the folders below them.
 
     What lies in a folder and is surely none, as a report or settings, is left out with a note; what is damaged is not. So is
-    what goes beyond `MOST_TRACES`.
+    what goes beyond `MOST_TRACES`, and what is named again.
 
     Raises:
         UsageError: A folder holds none.
@@ -31,7 +32,7 @@ def traces_in(paths: Sequence[Path]) -> list[Path]:
     found = []
     for path in paths:
         found += _nearest(path) if path.is_dir() else [path]
-    return found
+    return once(found)
 
 
 def _nearest(folder: Path) -> list[Path]:

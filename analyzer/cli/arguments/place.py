@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from analyzer.cli.arguments.once import once
 from traces.errors import UsageError
 
 
@@ -53,5 +54,5 @@ def parted(places: Sequence[Path | str]) -> tuple[list[Path], list[str]]:
     if urls:
         from analyzer.job.remote import listed
 
-        urls = [found for url in urls for found in listed(url)]
+        urls = once([found for url in urls for found in listed(url)])
     return [one for one in places if isinstance(one, Path)], urls

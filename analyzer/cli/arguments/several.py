@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analyzer.cli.arguments.once import once
 from analyzer.cli.streams.terminal import is_terminal
 from traces.errors import UsageError
 
@@ -22,7 +23,7 @@ _NAMED = 5
 
 
 def sources(paths: Sequence[Path]) -> list[Path]:
-    """The files that paths name; a folder stands for the traces directly in it.
+    """The files that paths name, each once; a folder stands for the traces directly in it.
 
     Raises:
         UsageError: Nothing is named; the newest traces below the current folder are suggested. Or the standard input is
@@ -39,7 +40,7 @@ def sources(paths: Sequence[Path]) -> list[Path]:
     _check_stdin(paths)
     # Unlike `Path.is_dir` this says of a name that cannot be that it is no folder.
     if not any(map(os.path.isdir, paths)):
-        return list(paths)
+        return once(paths)
     from analyzer.cli.arguments.folders import traces_in
 
     return traces_in(paths)

@@ -48,16 +48,47 @@ def test_a_report_is_of_one_trace(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "advisor compare BEFORE AFTER" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["--scheduler", "--scheduler-file"])
-def test_a_scheduler_that_one_trace_does_not_need_is_told_so(
-    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("option", "value"), [("--scheduler", "127.0.0.1:9"), ("--scheduler-file", "127.0.0.1:9"), ("--jobs", "2")]
+)
+def test_what_is_for_ranks_is_told_to_be_of_no_use_for_one_trace(
+    option: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It was ignored without a word, reachable or not."""
+    """It was ignored without a word, a scheduler reachable or not."""
     path = str(write_plain(tmp_path / "a.json"))
-    assert main(["explain", path, option, "127.0.0.1:9"]) == 0
-    assert f"advisor: note: {option} is of no use here: it reads ranks of a job" in capsys.readouterr().err
-    assert main(["explain", path, "--jobs", "2"]) == 0
+    assert main(["explain", path, option, value]) == 0
+    assert f"advisor: note: {option} is of no use here: it is for the ranks of a job" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("jobs", [[], ["--jobs", "1"]])
+def test_one_process_for_one_trace_is_what_it_gets(
+    jobs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", str(write_plain(tmp_path / "a.json")), *jobs]) == 0
     assert "note" not in capsys.readouterr().err
+
+
+def test_a_trace_that_is_named_twice_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was two traces of which nothing said that they are ranks of one job."""
+    monkeypatch.chdir(write_plain(tmp_path / "a.json").parent)
+    (tmp_path / "linked.json").symlink_to("a.json")
+    for again in ("a.json", str(tmp_path / "a.json"), "linked.json", "."):
+        assert main(["explain", "a.json", again]) == 0
+        shown = capsys.readouterr()
+        assert shown.out.startswith("a.json")
+        assert "2 traces" not in shown.out
+        assert shown.err.count("advisor: note: a.json is named more than once, and is read once") == 1
+
+
+def test_a_side_of_a_comparison_has_no_more_runs_than_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two runs that are one look as if runs never differed."""
+    before, after = (str(write_plain(tmp_path / name)) for name in ("a.json", "b.json"))
+    assert main(["compare", before, before, after, after]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.count("is named more than once") == 2
+    assert "3 steps of 1 run" in shown.out
 
 
 def test_no_trace_suggests_the_newest_below(
