@@ -116,7 +116,7 @@ class Tuning(Document, frozen=True, kw_only=True):
     nothing: a trial whose ceiling lies below is not run. `complete` is false where the budget was used up or it was interrupted.
     `patch` holds all recommended changes that can be written as a diff, for `patch -p1` in the folder that the script was
     started in. `on_device` says whether the steps compute on a device. `epoch_steps` are the steps of an epoch, None where the
-    loader does not say. `seconds` is what it took, with the runs that it took over from an earlier call.
+    loader does not say. `seconds` is what it took without the recording, with the runs that it took over from an earlier call.
     """
 
     schema_version: str = TUNING_VERSION

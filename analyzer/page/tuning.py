@@ -131,7 +131,8 @@ def method(tuning: Tuning) -> Iterator[str]:
     if tuning.together is not None:
         yield f"Together the findings promised {promised(tuning.together)}."
     torch = f", torch {safe.name(tuning.torch, 40)}" if tuning.torch else ""
-    yield f"{safe.name(tuning.machine, 120)}{torch}, {tuning.date}; {count(round(tuning.seconds), 'second')}, seed {tuning.seed}."
+    took = f"{count(round(tuning.seconds), 'second')} without the recording, seed {tuning.seed}"
+    yield f"{safe.name(tuning.machine, 120)}{torch}, {tuning.date}; {took}."
     if not tuning.complete:
         yield "Not everything was tried."
     for note in tuning.notes:

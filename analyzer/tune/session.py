@@ -1,8 +1,8 @@
-"""The whole of `advisor tune`: record and explain, time the script, try what its findings advise, put together what helps."""
+"""The whole of `advisor tune` behind the recording: time the script, try what its findings advise, put together what helps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,8 +25,6 @@ BASELINE_RUNS = 4
 # How long a run times: below it clocks and schedulers decide.
 _LEAST_NS = 2_000_000_000
 _MOST_STEPS = 400
-
-Explain = Callable[[], Analysis]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +53,7 @@ class Wanted:
 def tune(
     wanted: Wanted,
     about: About,
-    explain: Explain,
+    analysis: Analysis,
     outside: Mapping[str, Sequence[str]],
     tell: events.Tell,
     runner: benches.Runner,
@@ -65,7 +63,7 @@ def tune(
     Args:
         wanted: What is asked for.
         about: The machine and the versions, for the result.
-        explain: Records the script and explains it.
+        analysis: The script's recording, explained.
         outside: The changes that can be made from outside, by rule.
         tell: Hears what goes on.
         runner: Runs the script once.
@@ -74,7 +72,7 @@ def tune(
         UntrustedTraceError: The script as it is cannot be measured.
         UsageError: No scratch folder can be made, or the interpreter cannot be started.
     """
-    return _Session(wanted, about, tell, runner).go(explain, outside)
+    return _Session(wanted, about, tell, runner).go(analysis, outside)
 
 
 def planned(analysis: Analysis, outside: Mapping[str, Sequence[str]], about: About) -> tuple[Candidate, ...]:
@@ -96,8 +94,7 @@ class _Session:
         self.notes: list[str] = []
         self.complete = True
 
-    def go(self, explain: Explain, outside: Mapping[str, Sequence[str]]) -> Tuning:
-        analysis = explain()
+    def go(self, analysis: Analysis, outside: Mapping[str, Sequence[str]]) -> Tuning:
         found = planned(analysis, outside, self.about)
         self.tell(events.Planned(tuple(map(_planned, found))))
         together: Together | None = None

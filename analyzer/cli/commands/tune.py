@@ -146,10 +146,10 @@ def _tuned(wanted: Wanted, machine: About, *, screen: bool) -> tuple[Tuning, int
     told = Told()
     outside = {rule.meta.code: rule.meta.outside for rule in load_rules()}
     try:
-        analysis = recorded(wanted, told)()
+        analysis = recorded(wanted, told)
         if screen and planned(analysis, outside, machine):
             return _shown(wanted, machine, analysis, outside)
-        tuning = tune(wanted, machine, lambda: analysis, outside, told, run)
+        tuning = tune(wanted, machine, analysis, outside, told, run)
     except KeyboardInterrupt:
         click.echo(f"advisor: {kept_words(wanted.folder)}", err=True)
         raise
@@ -174,7 +174,7 @@ def _shown(
                 interrupts.append(event.error)
             tell(event)
 
-        return tune(wanted, machine, lambda: analysis, outside, heard, partial(run, stopped=stopped))
+        return tune(wanted, machine, analysis, outside, heard, partial(run, stopped=stopped))
 
     tuning, number = show(Live(" ".join([wanted.script.target, *wanted.script.arguments]), wanted.budget_s), work)
     if number is not None:
@@ -193,24 +193,20 @@ def about() -> About:
     return About(tool_version(), machine, None, datetime.date.today().isoformat(), cores)
 
 
-def recorded(wanted: Wanted, tell: Tell) -> Callable[[], Analysis]:
+def recorded(wanted: Wanted, tell: Tell) -> Analysis:
     """Records the script, guarded, and explains the recording; the one of an earlier call where that is resumed."""
+    from analyzer.explain import analyse
+    from traces.collect.output.attached import is_whole
 
-    def explain() -> Analysis:
-        from analyzer.explain import analyse
-        from traces.collect.output.attached import is_whole
+    trace = (wanted.folder / RECORDING).resolve()
+    kept = wanted.resume and trace.exists()
+    whole = kept and is_whole(trace)
+    if not whole:
+        from analyzer.tune.events import Note
 
-        trace = (wanted.folder / RECORDING).resolve()
-        kept = wanted.resume and trace.exists()
-        whole = kept and is_whole(trace)
-        if not whole:
-            from analyzer.tune.events import Note
-
-            tell(Note(f"{'the recording is damaged: ' if kept else ''}recording the script as it is"))
-            _record(wanted, trace)
-        return analyse(trace)
-
-    return explain
+        tell(Note(f"{'the recording is damaged: ' if kept else ''}recording the script as it is"))
+        _record(wanted, trace)
+    return analyse(trace)
 
 
 def _record(wanted: Wanted, trace: Path) -> None:

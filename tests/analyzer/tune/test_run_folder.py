@@ -189,7 +189,7 @@ def test_a_damaged_recording_is_made_again(
 
     monkeypatch.setattr(tune, "_record", record)
     heard: list[events.Event] = []
-    tune.recorded(Wanted(script=Script(target="train.py"), folder=here / "run", resume=True), heard.append)()
+    tune.recorded(Wanted(script=Script(target="train.py"), folder=here / "run", resume=True), heard.append)
     assert bool(made) is expected
     assert any("the recording is damaged" in str(one) for one in heard) is expected
 

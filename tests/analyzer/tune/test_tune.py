@@ -118,7 +118,7 @@ def tuned(
 ) -> tuple[Tuning, list[events.Event]]:
     heard: list[events.Event] = []
     asked = Wanted(script=Script(target="train.py"), folder=folder, **wanted)  # type: ignore[arg-type]
-    return tune(asked, ABOUT, lambda: analysis, outside, heard.append, simulated), heard
+    return tune(asked, ABOUT, analysis, outside, heard.append, simulated), heard
 
 
 def trial(tuning: Tuning, name: str) -> TrialDocument:
@@ -351,6 +351,7 @@ def test_a_tuning_that_goes_on_tells_what_all_of_it_took(tmp_path: Path) -> None
         # No run is left for the second call.
         tuning, _ = tuned(tmp_path, Simulated(slow_loader, wall_s=50.0), analysis_of(DL001=0.8), WORKERS, resume=resume)
         assert (tuning.seconds > 500, trial(tuning, "workers").seconds > 200) == (resume, resume)
+        assert any(f"; {round(tuning.seconds)} seconds without the recording" in line for line in words.method(tuning))
 
 
 def test_an_interrupt_keeps_what_was_measured_and_resume_goes_on(tmp_path: Path) -> None:
