@@ -41,6 +41,7 @@ def trace_info(facts: Facts) -> doc.TraceInfo:
             excluded=_excluded(left_out[:MOST_EXCLUDED]),
             more_excluded=max(len(left_out) - MOST_EXCLUDED, 0),
             noun="request" if facts.steps.requests else "step",
+            one_pass=facts.steps.one_pass,
         ),
         notes=facts.trace.notes,
     )

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from analyzer.analysis import Analysis, Repair
 from analyzer.units import count, duration, size
-from traces.patterns import Pattern
 
 # The trace's name is a file name; a command that names it must survive being copied into a shell.
 EXAMPLE_TRACE = "trace.json"
@@ -29,10 +28,6 @@ def set_aside(analysis: Analysis) -> Iterator[str]:
             yield f"{total.events}: {raw} as the file states, {cleaned} without what was set aside"
 
 
-# What repeats where nothing is marked, and what engines put around a pass: a text that is generated takes one for each token.
-_OF_PASSES = Pattern(
-    r"inferred:(?:kernel sequence|annotation (?:.*\b(?:execute_(?:\d+_)?context|execute_model|run_batch)|.*\[(?:DECODE|EXTEND)\b))"
-)
 _ONE_PASS = "; each request here is one pass of the model, of which an answer takes one a token where text is generated"
 
 
@@ -57,7 +52,7 @@ def steps(analysis: Analysis) -> str:
     how = (
         "marked by prof.step()" if found.source == "ProfilerStep" else f"inferred from {found.source.partition(':')[2]}"
     )
-    what = _ONE_PASS if found.noun == "request" and _OF_PASSES.match(found.source) else ""
+    what = _ONE_PASS if found.one_pass else ""
     return f"{found.used} of {count(found.count, found.noun)} used, {how}{what}"
 
 

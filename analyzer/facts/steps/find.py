@@ -44,6 +44,7 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
         requests: Whether the steps are served requests rather than training steps.
         recorded: From the first to the last event of the trace, whatever the steps are.
         backlog_ns: For how long at its start the device works off what was launched before it and is not in it; no step's.
+        one_pass: Whether each of the requests is one pass of the model.
     """
 
     source: str
@@ -52,6 +53,7 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
     requests: bool
     recorded: IntervalSet
     backlog_ns: int = 0
+    one_pass: bool = False
 
     @cached_property
     def used(self) -> pd.DataFrame:
@@ -211,7 +213,8 @@ def find_steps(
         busy = busy_until(work, launches, since) if hosted else (since, since)
         frame = _step_frame(trace, numbers, inferred.start_ns, inferred.end_ns, extending, max(busy), selected)
         source = f"inferred:{inferred.how}"
-        return Steps(source, frame, inferred.thread, inferred.requests, recorded, _unseen(frame, *busy))
+        unseen = _unseen(frame, *busy)
+        return Steps(source, frame, inferred.thread, inferred.requests, recorded, unseen, inferred.one_pass)
     since = recorded.pairs()[0][0] if recorded else 0
     return whole_trace(trace, backlog_end_ns(launches, work, since))
 

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analyzer.facts.recording.said_passes import said_passes
+from analyzer.facts.recording.said_passes import said_pass, said_passes
 from analyzer.facts.recording.training import evaluates, trains
 from analyzer.facts.steps.kernel_periods import kernel_steps
 from analyzer.facts.steps.optimizer_turns import ends_of_rounds, outermost_steps
@@ -24,8 +24,12 @@ from analyzer.spans.labels import distinct_texts, is_any
 from traces.patterns import Pattern
 from traces.trace import Trace
 
+# What engines put around a pass of the model whose name need not say what is in it.
+_ENGINE_PASSES = Pattern(
+    r"execute_(?:\d+_)?context_|(?:.*[ .:])?execute_model|execute_new_|(?:.*[ .:])?run_batch\b", re.IGNORECASE
+)
 _ITERATION_RANGES = Pattern(
-    r"execute_(?:\d+_)?context_|(?:.*[ .:])?execute_model|execute_new_|.*run_training_batch|(?:.*[ .:])?run_batch\b"
+    rf"{_ENGINE_PASSES.pattern}|.*run_training_batch"
     r"|.*(?:\b|_)(?:training|train|validation|val|test|predict|eval|engine)_step"
     r"|## *forward(?: +\d+)? *##|(?:.*\W)?_?forward_step|gpu_model_runner: forward"
     r"|(?:train|training|inference|decode|prefill|request)[ _]?(?:step|iteration|iter|batch|loop)?\b"
@@ -51,6 +55,7 @@ class InferredSteps(msgspec.Struct, frozen=True):
         end_ns: End of each step, shape (n,).
         thread: Row in `trace.threads` of the ranges' thread, or None.
         requests: Whether the repetition is a served request rather than a training step.
+        one_pass: Whether each of these requests is one pass of the model, of which a generated text takes one a token.
     """
 
     how: str
@@ -58,6 +63,7 @@ class InferredSteps(msgspec.Struct, frozen=True):
     end_ns: Int64Array
     thread: int | None
     requests: bool
+    one_pass: bool = False
 
     @property
     def span_ns(self) -> int:
@@ -114,9 +120,16 @@ def _from_ranges(trace: Trace, names_like: Pattern[str], *, requests: bool) -> I
         if total > covered:
             covered = total
             best = _between_starts(
-                f"annotation {called(rows, str(name))}", start, int(end[-1]), int(rows["thread"].iloc[0]), requests
-            )
+                f"annotation {called(rows, str(name))}", start, int(end[-1]), int(rows["thread"].iloc[0]), requests,
+                one_pass=requests and _is_one_pass(str(rows["name"].iloc[0])),
+            )  # fmt: skip
     return best
+
+
+def _is_one_pass(name: str) -> bool:
+    """Whether a range of this name is an engine's around one pass of the model."""
+    said = said_pass(name)
+    return _ENGINE_PASSES.match(name) is not None or (said is not None and said.counted)
 
 
 def _whole_round(trace: Trace, ranges: InferredSteps) -> InferredSteps:
@@ -125,8 +138,9 @@ def _whole_round(trace: Trace, ranges: InferredSteps) -> InferredSteps:
     if found is None or abs(len(found.start_ns) - len(ranges.start_ns)) > 1:
         return ranges
     return _between_starts(
-        f"annotation {found.name}", found.start_ns, int(found.end_ns[-1]), found.thread, ranges.requests
-    )
+        f"annotation {found.name}", found.start_ns, int(found.end_ns[-1]), found.thread, ranges.requests,
+        one_pass=ranges.one_pass,
+    )  # fmt: skip
 
 
 def _apart(ranges: pd.DataFrame) -> bool:
@@ -165,8 +179,10 @@ def _from_loader(trace: Trace, *, requests: bool) -> InferredSteps | None:
     return _between_starts("DataLoader", start, last, int(calls["thread"].iloc[0]), requests)
 
 
-def _between_starts(how: str, start: Int64Array, last: int, thread: int, requests: bool) -> InferredSteps:
-    return InferredSteps(how, start, np.append(start[1:], last), thread, requests)
+def _between_starts(
+    how: str, start: Int64Array, last: int, thread: int, requests: bool, *, one_pass: bool = False
+) -> InferredSteps:
+    return InferredSteps(how, start, np.append(start[1:], last), thread, requests, one_pass)
 
 
 def _from_tiling(trace: Trace, *, requests: bool) -> InferredSteps | None:
@@ -180,4 +196,5 @@ def _from_kernels(trace: Trace, launched: pd.DataFrame, *, requests: bool) -> In
     found = kernel_steps(trace, launched)
     if found is None:
         return None
-    return InferredSteps(f"kernel sequence of {found.period}", found.cuts_ns[:-1], found.cuts_ns[1:], None, requests)
+    how = f"kernel sequence of {found.period}"
+    return InferredSteps(how, found.cuts_ns[:-1], found.cuts_ns[1:], None, requests, one_pass=requests)

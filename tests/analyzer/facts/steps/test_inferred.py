@@ -56,6 +56,21 @@ def test_what_frameworks_write_around_an_iteration_is_a_step(name: str) -> None:
     assert steps.frame["start_ns"].tolist() == [0, 10_000_000, 20_000_000, 30_000_000]
 
 
+@pytest.mark.parametrize(
+    ("name", "one_pass"),
+    [
+        ("execute_context_0(0)_generation_{0}(2)", True), ("execute_{0}_context_3(sq128sk256)_generation_2(sq1sk{0})", True),
+        ("execute_new_1_cached_{0}", True), ("gpu_model_runner: execute_model", True), ("scheduler.run_batch", True),
+        ("step[DECODE bs={0}]", True), ("decode[bs={0} tok=2]", True),
+        ("request", False), ("decode", False), ("engine_step", False),
+    ],
+)  # fmt: skip
+def test_what_engines_put_around_a_pass_of_the_model_is_one(name: str, one_pass: bool) -> None:
+    """A text that is generated takes a pass for each token: a token was called a request, and nothing told what that is."""
+    steps = facts(marked(name)).steps
+    assert (steps.requests, steps.one_pass) == (True, one_pass)
+
+
 def test_a_request_that_was_not_marked_makes_the_one_before_longer() -> None:
     builder = marked("execute_context_{0}(64)_generation_1(2)")
     builder.events.remove(next(event for event in builder.events if str(event["name"]).startswith("execute_context_2")))

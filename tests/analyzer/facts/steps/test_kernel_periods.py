@@ -40,6 +40,16 @@ def test_layers_between_a_head_and_a_tail_make_a_pass_layers_alone_do_not(ends: 
     assert source(Passes(passes=6, layers=12, layer_gap=20, ends=ends)).startswith("inferred") is found
 
 
+@pytest.mark.parametrize("trains", [False, True])
+def test_what_repeats_on_the_device_is_one_pass_of_the_model_where_nothing_trains(trains: bool) -> None:
+    builder = kernel_sequence(gap=50)
+    if trains:
+        builder.op("autograd::engine::evaluate_function: AddmmBackward0", 10, 5)
+    steps = facts(builder).steps
+    assert steps.source == "inferred:kernel sequence of 10"
+    assert (steps.requests, steps.one_pass) == (not trains, not trains)
+
+
 def test_a_repeating_kernel_sequence_with_gaps_is_a_step() -> None:
     steps = facts(kernel_sequence(gap=50)).steps
     assert steps.source == "inferred:kernel sequence of 10"
