@@ -17,7 +17,15 @@ class TriedValue(Document, frozen=True, kw_only=True):
     gain_ratio: float | None
 
 
-class TrialDocument(Document, frozen=True, kw_only=True):
+class Promise(Document, frozen=True, kw_only=True):
+    """What findings state of a change; `TrialDocument` says what each means."""
+
+    promised_ratio: float
+    promised_kind: FigureName
+    promised_of_recorded: bool = False
+
+
+class TrialDocument(Promise, frozen=True, kw_only=True):
     """One change, tried in turns with the script as it is.
 
     `promised_ratio` is the share of the step that the findings of `rules` state, without the profiler; it is an upper bound where
@@ -46,9 +54,6 @@ class TrialDocument(Document, frozen=True, kw_only=True):
     title: str
     rules: tuple[str, ...]
     numerics: Numerics
-    promised_ratio: float
-    promised_kind: FigureName
-    promised_of_recorded: bool = False
     measured_ratio: float | None = None
     low_ratio: float | None = None
     high_ratio: float | None = None
@@ -81,16 +86,13 @@ class Recommended(Document, frozen=True, kw_only=True):
     high_ratio: float | None = None
 
 
-class TogetherDocument(Document, frozen=True, kw_only=True):
+class TogetherDocument(Promise, frozen=True, kw_only=True):
     """All recommended changes at once, against the script as it is; `setup_ns` and `pays_after_steps` as of a trial.
 
     `step_ns` is what the measured share leaves of the step as it is.
     """
 
     changes: tuple[str, ...]
-    promised_ratio: float
-    promised_kind: FigureName
-    promised_of_recorded: bool = False
     measured_ratio: float
     low_ratio: float
     high_ratio: float
@@ -99,14 +101,11 @@ class TogetherDocument(Document, frozen=True, kw_only=True):
     pays_after_steps: int | None = None
 
 
-class ByHand(Document, frozen=True, kw_only=True):
+class ByHand(Promise, frozen=True, kw_only=True):
     """A finding whose fix cannot be made from outside the script."""
 
     rule: str
     title: str
-    promised_ratio: float
-    promised_kind: FigureName = "bound"
-    promised_of_recorded: bool = False
 
 
 class Tuning(Document, frozen=True, kw_only=True):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
-from analyzer.analysis.base import FigureName
-from analyzer.analysis.tuning import Recommended, TrialDocument, Tuning
+from analyzer.analysis.tuning import Promise, Recommended, TrialDocument, Tuning
 from analyzer.page.findings import savings
 from analyzer.page.words import safe
 from analyzer.units import count, duration, share
@@ -48,23 +46,12 @@ def gone(ratio: float) -> str:
     return f"-{share(-ratio)}" if ratio < 0 else share(ratio)
 
 
-class _Promise(Protocol):
-    """What is promised of a change, wherever it is told."""
-
-    @property
-    def promised_ratio(self) -> float: ...
-    @property
-    def promised_kind(self) -> FigureName: ...
-    @property
-    def promised_of_recorded(self) -> bool: ...
-
-
-def promised(one: _Promise) -> str:
+def promised(one: Promise) -> str:
     """`at most 36 %`, `at most 96 % as recorded`."""
     return f"{savings.word(one.promised_kind)} {promised_share(one)}"
 
 
-def promised_share(one: _Promise) -> str:
+def promised_share(one: Promise) -> str:
     """`36 %`; `96 % as recorded` where a step without the profiler cannot hold so much, as `savings.share_of` says it."""
     return share(one.promised_ratio) + (savings.AS_RECORDED if one.promised_of_recorded else "")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import asdict
+
 from analyzer.analysis import Analysis, FindingDocument
-from analyzer.analysis.base import FigureName
-from analyzer.analysis.tuning import ByHand
+from analyzer.analysis.tuning import ByHand, Promise
 from analyzer.page.findings.what_if import assumed
 from analyzer.tune.catalogue import CATALOGUE, Change, Machine
 from traces.collect.tune.trial import Value
@@ -17,17 +18,15 @@ from traces.collect.tune.trial import Value
 class Candidate:
     """A change, its values on this machine, the findings that advise it, and what they state.
 
-    `promised_ratio` is the largest bound or estimate among them, of the recorded step where `promised_of_recorded`; `ceiling_ratio`
-    the most that one may bring, which of an estimate is the upper end of what measured pairs brought.
+    `promise` is that of the one among them that states most; `ceiling_ratio` the most that one may bring, which of an estimate is
+    the upper end of what measured pairs brought.
     """
 
     change: Change
     values: tuple[Value, ...]
     rules: tuple[str, ...]
     findings: tuple[str, ...]
-    promised_ratio: float
-    promised_kind: FigureName
-    promised_of_recorded: bool
+    promise: Promise
     ceiling_ratio: float
 
 
@@ -44,13 +43,11 @@ def candidates(analysis: Analysis, outside: Mapping[str, Sequence[str]], machine
         findings = _advising(change, analysis, outside)
         values = change.values(machine)
         if findings and values:
-            best = max(findings, key=_ratio)
             rules = tuple(dict.fromkeys(one.rule for one in findings))
             ids = tuple(one.id for one in findings)
             ceiling = max(max(_ratio(one), one.saving.ratio_max) for one in findings)
-            of_recorded = _of_recorded(best)
-            found.append(Candidate(change, values, rules, ids, _ratio(best), best.saving.kind, of_recorded, ceiling))
-    return tuple(sorted(found, key=lambda one: (one.change.effort, -one.promised_ratio)))
+            found.append(Candidate(change, values, rules, ids, _promise(max(findings, key=_ratio)), ceiling))
+    return tuple(sorted(found, key=lambda one: (one.change.effort, -one.promise.promised_ratio)))
 
 
 def _advising(change: Change, analysis: Analysis, outside: Mapping[str, Sequence[str]]) -> list[FindingDocument]:
@@ -66,29 +63,29 @@ def _advising(change: Change, analysis: Analysis, outside: Mapping[str, Sequence
 def by_hand(analysis: Analysis, outside: Mapping[str, Sequence[str]]) -> tuple[ByHand, ...]:
     """The findings to act on whose fix cannot be made from outside; those that an outside fix of another covers are left out."""
     return tuple(
-        ByHand(
-            rule=one.rule,
-            title=one.title,
-            promised_ratio=_ratio(one),
-            promised_kind=one.saving.kind,
-            promised_of_recorded=_of_recorded(one),
-        )
+        ByHand(rule=one.rule, title=one.title, **asdict(_promise(one)))
         for one in analysis.cards
         if not outside.get(one.rule) and _ratio(one) > 0
     )
 
 
-def promised_together(analysis: Analysis, ids: Sequence[str]) -> tuple[float, FigureName, bool]:
-    """What findings state together as a share of the step without the profiler, time that they share counted once.
-
-    Returns:
-        The share, its kind, and whether one of them is known of the recorded step alone.
-    """
+def promised_together(analysis: Analysis, ids: Sequence[str]) -> Promise:
+    """What findings state together, time that they share counted once: of the recorded step where one of them is."""
     found = assumed(analysis, ids)
     chosen = [one for one in analysis.findings if one.id in ids]
     profiled = max((one.saving.stated_ratio for one in chosen), default=0.0)
     stretch = max((_ratio(one) for one in chosen), default=0.0) / profiled if profiled else 1.0
-    return min(1.0, found.saved_ratio * stretch), found.kind, any(map(_of_recorded, chosen))
+    return Promise(
+        promised_ratio=min(1.0, found.saved_ratio * stretch),
+        promised_kind=found.kind,
+        promised_of_recorded=any(map(_of_recorded, chosen)),
+    )
+
+
+def _promise(finding: FindingDocument) -> Promise:
+    return Promise(
+        promised_ratio=_ratio(finding), promised_kind=finding.saving.kind, promised_of_recorded=_of_recorded(finding)
+    )
 
 
 def _ratio(finding: FindingDocument) -> float:

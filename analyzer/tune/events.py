@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from analyzer.analysis.base import FigureName
-from analyzer.analysis.tuning import TrialDocument
+from analyzer.analysis.tuning import Promise, TrialDocument
 
 
 @dataclass(frozen=True)
@@ -27,16 +26,11 @@ class Baseline:
 
 @dataclass(frozen=True)
 class PlannedChange:
-    """One change that will be tried: what its findings state, as a share of the step, and what kind of figure that is.
-
-    Where `promised_of_recorded`, the step is the recorded one: that without the profiler cannot hold so much.
-    """
+    """One change that will be tried, and what its findings state."""
 
     name: str
     title: str
-    promised_ratio: float
-    promised_kind: FigureName
-    promised_of_recorded: bool = False
+    promise: Promise
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ def _planned(event: Planned) -> str:
     if not event.changes:
         return "nothing to try: no rule with an outside fix fired"
     named = ", ".join(
-        f"{one.name} ({savings.limit(one.promised_kind)} {words.promised_share(one)})" for one in event.changes
+        f"{one.name} ({savings.limit(one.promise.promised_kind)} {words.promised_share(one.promise)})"
+        for one in event.changes
     )
     return f"to try: {count(len(event.changes), 'change')}: {named}"
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from analyzer.analysis.base import FigureName
-from analyzer.analysis.tuning import TrialDocument
+from analyzer.analysis.tuning import Promise, TrialDocument
 from analyzer.tune.events import Baseline, Event, Judged, Note, Planned, Running, Timed
 
 
@@ -16,9 +15,7 @@ class Row:
     Args:
         name: As the catalogue calls it; `together` and `without NAME` for combinations.
         title: In words; empty for combinations.
-        promised_ratio: What its findings state; None for combinations.
-        promised_kind: What kind of figure that is.
-        promised_of_recorded: Whether it is a share of the recorded step.
+        promise: What its findings state; None for combinations.
         runs: Value and step of each run in order; None where it has none.
         running: The value that runs now; None while it waits or is over.
         turn: Which turn runs.
@@ -27,9 +24,7 @@ class Row:
 
     name: str
     title: str = ""
-    promised_ratio: float | None = None
-    promised_kind: FigureName = "bound"
-    promised_of_recorded: bool = False
+    promise: Promise | None = None
     runs: list[tuple[str, float | None]] = field(default_factory=list)
     running: str | None = None
     turn: int = 0
@@ -64,10 +59,7 @@ class Live:
         if isinstance(event, Note):
             self.notes.append(event.text)
         elif isinstance(event, Planned):
-            self.rows = [
-                Row(one.name, one.title, one.promised_ratio, one.promised_kind, one.promised_of_recorded)
-                for one in event.changes
-            ]
+            self.rows = [Row(one.name, one.title, one.promise) for one in event.changes]
         elif isinstance(event, Baseline):
             self.baseline.append(event.last_ns)
             self.step_ns, self.noise_ratio = event.step_ns, event.noise_ratio

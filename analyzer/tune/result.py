@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import asdict
+
 from analyzer.analysis import Analysis
 from analyzer.analysis.tuning import ByHand, Recommended, TogetherDocument, TrialDocument, Tuning
 from analyzer.tune.candidates import Candidate, promised_together
@@ -130,12 +132,9 @@ def _together(
     if together is None or together.gain is None:
         return None
     ids = [identity for one in found if one.change.name in together.changes for identity in one.findings]
-    promised, kind, of_recorded = promised_together(analysis, ids)
     return TogetherDocument(
         changes=values_of(together.changes),
-        promised_ratio=promised,
-        promised_kind=kind,
-        promised_of_recorded=of_recorded,
+        **asdict(promised_together(analysis, ids)),
         measured_ratio=together.gain.ratio,
         low_ratio=together.gain.low,
         high_ratio=together.gain.high,

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from msgspec.structs import asdict
+
 from analyzer.analysis import Analysis
 from analyzer.analysis.tuning import TrialDocument, TriedValue, Tuning
 from analyzer.tune import bench as benches
@@ -186,17 +188,14 @@ class _Session:
 
 
 def _planned(one: Candidate) -> events.PlannedChange:
-    return events.PlannedChange(
-        one.change.name, one.change.title, one.promised_ratio, one.promised_kind, one.promised_of_recorded
-    )
+    return events.PlannedChange(one.change.name, one.change.title, one.promise)
 
 
 def _not_run(candidate: Candidate, why: str, tried: tuple[TriedValue, ...] = ()) -> TrialDocument:
     change = candidate.change
     return TrialDocument(
         change=change.name, title=change.title, rules=candidate.rules, numerics=change.numerics,
-        promised_ratio=candidate.promised_ratio, promised_kind=candidate.promised_kind,
-        promised_of_recorded=candidate.promised_of_recorded, verdict="not run", reason=why, tried=tried,
+        **asdict(candidate.promise), verdict="not run", reason=why, tried=tried,
     )  # fmt: skip
 
 
@@ -205,8 +204,8 @@ def _too_little(candidate: Candidate, noise: float) -> str:
     most = f"{candidate.ceiling_ratio:.1%}"
     ceiling = (
         f"its ceiling, {most} of the step,"
-        if candidate.ceiling_ratio <= candidate.promised_ratio
-        else f"even its ceiling, {most} of the step where {candidate.promised_ratio:.1%} are promised and more may come,"
+        if candidate.ceiling_ratio <= candidate.promise.promised_ratio
+        else f"even its ceiling, {most} of the step where {candidate.promise.promised_ratio:.1%} are promised and more may come,"
     )
     said = f"{ceiling} is below the noise, {noise:.1%}: no trial could tell it from nothing"
     return said.replace("%", " %")

@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from msgspec.structs import asdict
+
 from analyzer.analysis.base import TrialVerdict
 from analyzer.analysis.tuning import TrialDocument, TriedValue
 from analyzer.tune.bench import Bench, OutOfBudgetError
@@ -251,9 +253,7 @@ def document(
         title=change.title,
         rules=candidate.rules,
         numerics=change.numerics,
-        promised_ratio=candidate.promised_ratio,
-        promised_kind=candidate.promised_kind,
-        promised_of_recorded=candidate.promised_of_recorded,
+        **asdict(candidate.promise),
         measured_ratio=found.ratio if found else None,
         low_ratio=found.low if found else None,
         high_ratio=found.high if found else None,

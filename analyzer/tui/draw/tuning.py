@@ -76,9 +76,9 @@ def _row(row: Row, live: Live, width: int, glyphs: Glyphs) -> Iterator[Content]:
     verdict = row.trial.verdict if row.trial is not None else ""
     mark, style = _mark(row, verdict, glyphs)
     name = row.trial.change if row.trial is not None else row.name
-    promised = ""
-    if row.promised_ratio is not None:
-        promised = f"{savings.limit(row.promised_kind)} {share(row.promised_ratio)}"
+    promise, promised = row.promise, ""
+    if promise is not None:
+        promised = f"{savings.limit(promise.promised_kind)} {share(promise.promised_ratio)}"
     step = "" if row.step_ns is None else duration(row.step_ns)
     left = Content.assemble(
         (f"{mark} ", style), (f"{line(name, _NAME):<{_NAME}}", "bold" if row.running is not None else ""),
@@ -125,7 +125,7 @@ def _more(row: Row, glyphs: Glyphs) -> str:
         (f"{value.partition('=')[2] or value} " if several else "") + ("no step" if step is None else duration(step))
         for value, step in row.runs[-_MOST_RUNS:]
     ]
-    recorded = ["promised of the step as recorded"] if row.promised_of_recorded else []
+    recorded = ["promised of the step as recorded"] if row.promise and row.promise.promised_of_recorded else []
     return f" {glyphs.dot} ".join(recorded + shown)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from analyzer.analysis.tuning import TrialDocument, TrialVerdict, Tuning
+from analyzer.analysis.tuning import Promise, TrialDocument, TrialVerdict, Tuning
 from analyzer.tui.draw.tuning import lines, times
 from analyzer.tui.look.glyphs import ASCII, UNICODE
 from analyzer.tui.look.terminal import look_for
@@ -21,8 +21,8 @@ from traces.errors import UntrustedTraceError
 MS = 1_000_000
 PLAN = events.Planned(
     (
-        events.PlannedChange("workers", "Loader workers", 0.64, "estimate"),
-        events.PlannedChange("collector", "Garbage collector", 0.02, "bound"),
+        events.PlannedChange("workers", "Loader workers", Promise(promised_ratio=0.64, promised_kind="estimate")),
+        events.PlannedChange("collector", "Garbage collector", Promise(promised_ratio=0.02, promised_kind="bound")),
     )
 )
 
@@ -61,7 +61,8 @@ def drawn(live: Live, width: int = 100, *, stopping: bool = False) -> list[str]:
 
 
 def test_a_promise_of_the_recorded_step_is_told_so() -> None:
-    plan = events.Planned((events.PlannedChange("workers", "", 0.96, "bound", promised_of_recorded=True),))
+    promise = Promise(promised_ratio=0.96, promised_kind="bound", promised_of_recorded=True)
+    plan = events.Planned((events.PlannedChange("workers", "", promise),))
     shown = drawn(told(plan, events.Baseline(412.0 * MS, 412.0 * MS, 0.019)))
     assert any(one.strip() == "promised of the step as recorded" for one in shown)
     assert not any("as recorded" in one for one in drawn(told(*STORY)))

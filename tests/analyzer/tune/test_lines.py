@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analyzer.analysis.tuning import TrialDocument
+from analyzer.analysis.tuning import Promise, TrialDocument
 from analyzer.tune.events import Baseline, Event, Judged, Note, Planned, PlannedChange, Running, Timed
 from analyzer.tune.lines import line
 
@@ -23,9 +23,15 @@ def test_the_script_as_it_is_has_its_noise() -> None:
 
 
 def test_what_will_be_tried_is_named_with_its_promise() -> None:
-    changes = (PlannedChange("workers", "", 0.4, "bound"), PlannedChange("fused", "", 0.1, "estimate"))
+    estimate = Promise(promised_ratio=0.1, promised_kind="estimate")
+    changes = (
+        PlannedChange("workers", "", Promise(promised_ratio=0.4, promised_kind="bound")),
+        PlannedChange("fused", "", estimate),
+    )
     assert line(Planned(changes)) == "to try: 2 changes: workers (up to 40 %), fused (up to about 10 %)"
-    recorded = PlannedChange("workers", "", 0.96, "bound", promised_of_recorded=True)
+    recorded = PlannedChange(
+        "workers", "", Promise(promised_ratio=0.96, promised_kind="bound", promised_of_recorded=True)
+    )
     assert line(Planned((recorded,))) == "to try: 1 change: workers (up to 96 % as recorded)"
     assert line(Planned(())) == "nothing to try: no rule with an outside fix fired"
 

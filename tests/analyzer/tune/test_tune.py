@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from analyzer.analysis import Analysis
-from analyzer.analysis.tuning import TrialDocument, Tuning
+from analyzer.analysis.tuning import Promise, TrialDocument, Tuning
 from analyzer.calibration.taken import of_tuning
 from analyzer.page import tuning as words
 from analyzer.report.drawing.shapes import NARROW
@@ -548,8 +548,9 @@ def test_an_estimate_is_promised_as_its_card_says_and_tried_up_to_what_pairs_bro
     )  # fmt: skip
     analysis = msgspec.structs.replace(base, findings=(msgspec.structs.replace(base.findings[0], saving=saving),))
     (found,) = candidates(analysis, OUTSIDE, Machine(2, False))
-    assert (found.promised_ratio, found.ceiling_ratio, found.promised_kind) == (0.2, 0.25, "estimate")
-    assert promised_together(analysis, [analysis.findings[0].id])[0] <= 0.2
+    assert found.promise == Promise(promised_ratio=0.2, promised_kind="estimate")
+    assert found.ceiling_ratio == 0.25
+    assert promised_together(analysis, [analysis.findings[0].id]).promised_ratio <= 0.2
     # Of the two figures the one that keeps it from being run says how it comes to be larger than the other.
     tuning, _ = tuned(tmp_path, Simulated(lambda changes: 100.0, noise=1.5), analysis)
     reason = trial(tuning, "collector").reason
