@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
 
+from analyzer.facts.recording.stated import (
+    MOST,
+    dict_of,
+    list_of,
+    mean_of,
+    text_of,
+    texts_of,
+    version_of,
+    whole_of,
+    words_of,
+)
 from traces.trace import Meta
 
 # A turn of the collector's empty loop, mean, where little else ran: 167 to 185 us for 10,000 on 2 cores (x86_64, Python 3.11.7,
 # 2026-11-22), machines as those that this project's samples were recorded on.
 QUIET_TURN_NS = 17.5
 # Beyond what any machine has; a file may say anything.
-_MOST_CORES, _MOST_BYTES, _MOST_NS, _MOST_BATCHES = 1000, 2**50, 2**62, 2**20
+_MOST_CORES, _MOST_BYTES, _MOST_BATCHES = 1000, 2**50, 2**20
 # Systems count the CPU time of a process in ticks of 10 ms: in less than ten of them a process that computes may have used none.
 _LEAST_SAMPLED_S = 0.1
 _PARTS = ("sampler", "dataset", "collate")
@@ -163,138 +173,98 @@ def by_command(meta: Meta) -> bool:
 def collected(meta: Meta) -> Collected:
     """Reads the top-level key `advisor`, believing nothing about its shape."""
     top = meta.advisor
-    loader, dataset, threads = _dict(top.get("loader")), _dict(top.get("dataset")), _dict(top.get("threads"))
-    samples, script = _dict(top.get("samples")), _dict(top.get("script"))
-    memory, sample, own = _dict(samples.get("memory")), _dict(dataset.get("sample")), _dict(loader.get("own_workers"))
-    stream, counted = _dict(top.get("stream")), {} if _brief(samples.get("seconds")) else samples
-    length, size = _int(dataset.get("length")), _int(dataset.get("sample_bytes"))
+    loader, dataset, threads = dict_of(top.get("loader")), dict_of(top.get("dataset")), dict_of(top.get("threads"))
+    samples, script = dict_of(top.get("samples")), dict_of(top.get("script"))
+    memory, sample = dict_of(samples.get("memory")), dict_of(dataset.get("sample"))
+    own = dict_of(loader.get("own_workers"))
+    stream, counted = dict_of(top.get("stream")), {} if _brief(samples.get("seconds")) else samples
+    length, size = whole_of(dataset.get("length")), whole_of(dataset.get("sample_bytes"))
     return Collected(
         cores=_cores(top),
-        num_workers=_int(loader.get("num_workers")),
-        own_workers=_int(own.get("workers")) or None,
+        num_workers=whole_of(loader.get("num_workers")),
+        own_workers=whole_of(own.get("workers")) or None,
         own_processes=own.get("processes") is True,
         pin_memory=loader["pin_memory"] if isinstance(loader.get("pin_memory"), bool) else None,
-        batch_size=_int(loader.get("batch_size")) or _int(top.get("batch_size")),
-        batches_per_step=_mean([_dict(top.get("steps")).get("batches_per_step")], _MOST_BATCHES),
-        whole_batches="batch_size" in loader and loader["batch_size"] is None and bool(_int(top.get("batch_size"))),
-        dataset_name=_text(dataset.get("name")),
+        batch_size=whole_of(loader.get("batch_size")) or whole_of(top.get("batch_size")),
+        batches_per_step=mean_of([dict_of(top.get("steps")).get("batches_per_step")], _MOST_BATCHES),
+        whole_batches="batch_size" in loader and loader["batch_size"] is None and bool(whole_of(top.get("batch_size"))),
+        dataset_name=text_of(dataset.get("name")),
         dataset_length=length,
         dataset_bytes=length * size if length is not None and size is not None else None,
-        profiled_step_ns=_int(top.get("profiled_step_ns")),
-        unprofiled_step_ns=_int(top.get("unprofiled_step_ns")),
-        core_wait_ratio=_mean([top.get("core_wait_ratio")], _MOST_CORES),
-        python_slowness=_slowness(_dict(top.get("python_loop")), "mean_ns"),
-        core_slowness=_slowness(_dict(top.get("python_loop")), "median_ns"),
-        core_steadiness=_steadiness(_dict(top.get("python_loop"))),
-        process_cores=_mean([counted.get("process_cpu_cores")], _MOST_CORES),
-        worker_cpu_ratio=_mean(counted.get("worker_cpu_ratio"), _MOST_CORES),
-        worker_core_wait_ratio=_mean(samples.get("worker_core_wait_ratio"), 1),
-        worker_private_bytes=_bytes(_mean(samples.get("worker_private_bytes"), _MOST_BYTES)),
-        memory_bytes=_int(memory.get("total_bytes")),
-        memory_available_bytes=_int(memory.get("available_bytes")),
-        intra_op_threads=_int(threads.get("intra_op")),
-        cpu_features=_texts(top.get("cpu_features")),
-        torch_version=_version(_dict(top.get("versions")).get("torch")),
-        parameters=_int(_dict(top.get("model")).get("parameters")),
-        parameters_bytes=_int(_dict(top.get("model")).get("bytes")),
-        batch_kind=_text(dataset.get("batch_kind")),
-        masked_ratio=_mean([top.get("masked_ratio")], 1),
-        masked_beyond_ratio=_mean([top.get("masked_beyond_ratio")], 1),
-        sample_form=_text(sample.get("form")),
-        sample_parts=_int(sample.get("parts")),
+        profiled_step_ns=whole_of(top.get("profiled_step_ns")),
+        unprofiled_step_ns=whole_of(top.get("unprofiled_step_ns")),
+        core_wait_ratio=mean_of([top.get("core_wait_ratio")], _MOST_CORES),
+        python_slowness=_slowness(dict_of(top.get("python_loop")), "mean_ns"),
+        core_slowness=_slowness(dict_of(top.get("python_loop")), "median_ns"),
+        core_steadiness=_steadiness(dict_of(top.get("python_loop"))),
+        process_cores=mean_of([counted.get("process_cpu_cores")], _MOST_CORES),
+        worker_cpu_ratio=mean_of(counted.get("worker_cpu_ratio"), _MOST_CORES),
+        worker_core_wait_ratio=mean_of(samples.get("worker_core_wait_ratio"), 1),
+        worker_private_bytes=_bytes(mean_of(samples.get("worker_private_bytes"), _MOST_BYTES)),
+        memory_bytes=whole_of(memory.get("total_bytes")),
+        memory_available_bytes=whole_of(memory.get("available_bytes")),
+        intra_op_threads=whole_of(threads.get("intra_op")),
+        cpu_features=texts_of(top.get("cpu_features")),
+        torch_version=version_of(dict_of(top.get("versions")).get("torch")),
+        parameters=whole_of(dict_of(top.get("model")).get("parameters")),
+        parameters_bytes=whole_of(dict_of(top.get("model")).get("bytes")),
+        batch_kind=text_of(dataset.get("batch_kind")),
+        masked_ratio=mean_of([top.get("masked_ratio")], 1),
+        masked_beyond_ratio=mean_of([top.get("masked_beyond_ratio")], 1),
+        sample_form=text_of(sample.get("form")),
+        sample_parts=whole_of(sample.get("parts")),
         seeded_samples=dataset.get("seeds") is True,
         random_samples=dataset["random"] if isinstance(dataset.get("random"), bool) else None,
-        batch_parts=_shares(_dict(top.get("batch_parts_ns"))) or _shares(_of_workers(_dict(top.get("lines")))),
+        batch_parts=_shares(dict_of(top.get("batch_parts_ns"))) or _shares(_of_workers(dict_of(top.get("lines")))),
         stream=isinstance(top.get("stream"), dict),
         stream_splits=stream["splits"] if isinstance(stream.get("splits"), bool) else None,
-        environment=_words(top.get("environment")),
-        environment_changed=_texts(top.get("environment_changed")) or frozenset(),
-        script=_text(script.get("target")),
+        environment=words_of(top.get("environment")),
+        environment_changed=texts_of(top.get("environment_changed")) or frozenset(),
+        script=text_of(script.get("target")),
         launches=script.get("program") is True,
-        arguments=tuple(word for word in _list(script.get("arguments")) if isinstance(word, str)),
-        command=tuple(word for word in _list(top.get("command")) if isinstance(word, str)),
+        arguments=tuple(word for word in list_of(script.get("arguments")) if isinstance(word, str)),
+        command=tuple(word for word in list_of(top.get("command")) if isinstance(word, str)),
         gc_recorded=top.get("gc_recorded") is True,
     )
 
 
 def _brief(seconds: Any) -> bool:
     """Whether so little time was looked at that CPU time says nothing."""
-    known = _mean([seconds], _MOST_NS)
+    known = mean_of([seconds], MOST)
     return known is not None and known < _LEAST_SAMPLED_S
 
 
 def _cores(top: dict[str, Any]) -> int | None:
-    cores, ranks = _int(top.get("usable_cores")) or _int(top.get("cpu_count")), _int(top.get("local_ranks"))
+    cores, ranks = whole_of(top.get("usable_cores")) or whole_of(top.get("cpu_count")), whole_of(top.get("local_ranks"))
     return max(1, cores // ranks) if cores and ranks else cores
 
 
 def _slowness(loop: dict[str, Any], of: str) -> float | None:
-    turns, taken_ns = _int(loop.get("turns")), _int(loop.get(of))
+    turns, taken_ns = whole_of(loop.get("turns")), whole_of(loop.get(of))
     return taken_ns / turns / QUIET_TURN_NS if turns and taken_ns else None
 
 
 def _steadiness(loop: dict[str, Any]) -> float | None:
-    fastest_ns, mean_ns = _int(loop.get("fastest_ns")), _int(loop.get("mean_ns"))
+    fastest_ns, mean_ns = whole_of(loop.get("fastest_ns")), whole_of(loop.get("mean_ns"))
     return min(1.0, fastest_ns / mean_ns) if fastest_ns and mean_ns else None
 
 
 def _shares(parts: dict[str, Any]) -> dict[str, float]:
     """Each part over their sum; empty where one is no duration, or all take no time."""
-    found = {name: _int(parts.get(name)) for name in _PARTS}
-    known = {name: value for name, value in found.items() if value is not None and value < _MOST_NS}
+    found = {name: whole_of(parts.get(name)) for name in _PARTS}
+    known = {name: value for name, value in found.items() if value is not None and value < MOST}
     total = sum(known.values())
     return {name: value / total for name, value in known.items()} if len(known) == len(_PARTS) and total else {}
 
 
 def _of_workers(lines: dict[str, Any]) -> dict[str, Any]:
     """The parts of a batch by what was sampled in the loader's workers; empty where nothing was."""
-    workers = _dict(lines.get("workers"))
-    made, together = _int(workers.get("loader_ns")), _int(workers.get("collate_ns"))
+    workers = dict_of(lines.get("workers"))
+    made, together = whole_of(workers.get("loader_ns")), whole_of(workers.get("collate_ns"))
     if made is None or together is None or together > made:
         return {}
     return {"sampler": 0, "dataset": made - together, "collate": together}
 
 
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _words(value: Any) -> dict[str, str] | None:
-    if not isinstance(value, dict):
-        return None
-    return {name: text for name, text in value.items() if isinstance(name, str) and isinstance(text, str)}
-
-
-def _int(value: Any) -> int | None:
-    if isinstance(value, str) and value.isdigit() and len(value) < 10:
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _texts(value: Any) -> frozenset[str] | None:
-    return frozenset(item for item in value if isinstance(item, str)) if isinstance(value, list) else None
-
-
-def _version(value: Any) -> tuple[int, int] | None:
-    match = re.match(r"(\d{1,3})\.(\d{1,3})", value) if isinstance(value, str) else None
-    return (int(match[1]), int(match[2])) if match else None
-
-
 def _bytes(value: float | None) -> int | None:
     return None if value is None else round(value)
-
-
-def _mean(values: Any, most: float) -> float | None:
-    """The mean of a list of numbers from 0 to below `most`; None where it is anything else."""
-    if not isinstance(values, list) or not values:
-        return None
-    good = [value for value in values if type(value) in (int, float) and 0 <= value < most]
-    return sum(good) / len(good) if len(good) == len(values) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from analyzer.facts.recording.run_places import int_of
+from analyzer.facts.recording.stated import int_of
 from traces.trace import Meta
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from analyzer.facts.recording.stated import texts_of
 from analyzer.facts.recording.versions import Version, parsed
 from analyzer.spans.labels import distinct_texts
 from traces.patterns import Pattern
@@ -100,9 +101,9 @@ def frameworks(trace: Trace) -> Frameworks:
         versions = imported if isinstance(imported, dict) else {}
         return Frameworks(
             {str(name): parsed(version) for name, version in versions.items()},
-            _texts(told.get("loop")),
-            _texts(told.get("data")),
-            _texts(told["loader"]) if isinstance(told.get("loader"), list) else None,
+            texts_of(told.get("loop")) or frozenset(),
+            texts_of(told.get("data")) or frozenset(),
+            texts_of(told.get("loader")),
             _arguments(told.get("arguments")),
         )
     modules = set(_in_frames(distinct_texts(trace.python["name"])))
@@ -132,10 +133,6 @@ def _first(order: tuple[str, ...], modules: Iterable[str]) -> str | None:
     own = {module.split(".")[0] for module in modules if not _NO_LOOP.match(module)}
     own |= {_ALIASES[name] for name in own & set(_ALIASES)}
     return next((name for name in order if name in own), None)
-
-
-def _texts(value: Any) -> frozenset[str]:
-    return frozenset(item for item in value if isinstance(item, str)) if isinstance(value, list) else frozenset()
 
 
 def _arguments(value: Any) -> str | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from analyzer.facts.recording.stated import list_of, text_of
 from traces.trace import Meta
 
 
@@ -57,13 +58,13 @@ def loader_maker(meta: Meta) -> Maker | None:
 
 
 def _makers(rows: Any) -> tuple[Maker, ...]:
-    makers = (_maker(row) for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict))
+    makers = (_maker(row) for row in list_of(rows) if isinstance(row, dict))
     return tuple(maker for maker in makers if maker is not None)
 
 
 def _maker(row: dict[str, Any]) -> Maker | None:
-    name = _text(row.get("class"))
-    package, function, file, text = (_text(row.get(key)) for key in ("package", "function", "file", "text"))
+    name = text_of(row.get("class"))
+    package, function, file, text = (text_of(row.get(key)) for key in ("package", "function", "file", "text"))
     line = row.get("line")
     line = line if type(line) is int and line > 0 else None
     if name is None or (package is None) != (function is None) or (file is None) != (line is None):
@@ -73,10 +74,6 @@ def _maker(row: dict[str, Any]) -> Maker | None:
     takes = row.get("takes")
     return Maker(
         name, package, function, file, line, text,
-        class_package=_text(row.get("class_package")),
+        class_package=text_of(row.get("class_package")),
         takes=frozenset(map(str, takes)) if isinstance(takes, list) else None,
     )  # fmt: skip
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

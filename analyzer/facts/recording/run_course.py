@@ -16,15 +16,13 @@ from analyzer.facts.recording.run_places import (
     FEWEST_OF_A_KIND,
     FEWEST_SAMPLES,
     FEWEST_USUAL,
-    MOST,
     MOST_ROWS,
     OF_A_KIND,
     Place,
-    dict_of,
-    int_of,
     places_of,
     within_of,
 )
+from analyzer.facts.recording.stated import MOST, dict_of, int_of
 from analyzer.units import count
 from traces.trace import Meta
 

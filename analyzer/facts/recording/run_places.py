@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from analyzer.facts.recording.place_kinds import COLLECTING, is_training, telling
+from analyzer.facts.recording.stated import dict_of, int_of, list_of
 from traces.patterns import Pattern
 
 # Fewer looks say little of what the time is.
@@ -21,7 +22,6 @@ OF_A_KIND, FEWEST_OF_A_KIND = 0.05, 2
 RUNS_MODEL, _FEWEST_AT_MODEL = "model runs", 5
 _FORWARD = Pattern(r"(?:^|\.)forward$")
 # A file may say anything.
-MOST = 2**62
 MOST_ROWS = 1000
 
 # What usual steps do beside training has to be called so by the function itself: `predict` and `generate` may be part of training.
@@ -59,16 +59,6 @@ class Place(msgspec.Struct, frozen=True):
     own_file: str | None
     own_line: int | None
     own_function: str | None
-
-
-def int_of(value: Any) -> int:
-    """The value where it is a number that may be a count or a duration; 0 else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST else 0
-
-
-def dict_of(value: Any) -> dict[str, Any]:
-    """The value where it is a dictionary; an empty one else."""
-    return value if isinstance(value, dict) else {}
 
 
 def _text(value: Any) -> str:
@@ -173,7 +163,7 @@ def _only_forward(rows: list[Any], looks_at: dict[tuple[str, ...], int]) -> set[
     forward: dict[tuple[str, ...], int] = {}
     trains = set()
     for row in map(dict_of, rows[:MOST_ROWS]):
-        functions = [tuple(map(_text, pair)) for pair in _list(row.get("functions")) if isinstance(pair, list)]
+        functions = [tuple(map(_text, pair)) for pair in list_of(row.get("functions")) if isinstance(pair, list)]
         if any(is_training(*pair) for pair in functions if len(pair) == 2):
             trains.add(_start(row))
         elif functions and functions[0] and not _FORWARD.search(functions[0][0]):
@@ -188,7 +178,7 @@ def _only_forward(rows: list[Any], looks_at: dict[tuple[str, ...], int]) -> set[
 
 def _start(row: dict[str, Any]) -> tuple[str, ...]:
     """The line that leads to a place, and the first function there: what it goes on to call differs from look to look."""
-    functions = _list(row.get("functions"))
+    functions = list_of(row.get("functions"))
     first = functions[0] if functions and isinstance(functions[0], list) else []
     return (_text(row.get("in_file")), _text(row.get("in_function")), str(row.get("line")), *map(_text, first))
 
@@ -200,7 +190,7 @@ def place_of(row: dict[str, Any], *, others: bool) -> Place | None:
         row: As the recording has it.
         others: As for `places_of`.
     """
-    functions = [pair for pair in _list(row.get("functions")) if isinstance(pair, list) and len(pair) == 2]
+    functions = [pair for pair in list_of(row.get("functions")) if isinstance(pair, list) and len(pair) == 2]
     if not functions:
         return None
     own = row.get("own") is True
@@ -217,7 +207,3 @@ def place_of(row: dict[str, Any], *, others: bool) -> Place | None:
         own_line=int_of(row.get("line")) or None if own else None,
         own_function=_text(row.get("in_function")) if own else None,
     )
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -15,7 +15,7 @@ from analyzer.facts.recording.line_samples import LineSamples, StepLine, step_li
 from analyzer.facts.recording.makers import Maker, loader_maker, optimizer_makers
 from analyzer.facts.recording.privacy import Privacy, privacy
 from analyzer.facts.recording.run_course import RunCourse, run_course
-from analyzer.facts.recording.run_places import dict_of
+from analyzer.facts.recording.stated import dict_of
 from analyzer.facts.recording.training import evaluates, serves, trains
 from analyzer.facts.recording.untrained import Untrained, untrained
 from analyzer.facts.recording.usual_work import UsualWork, usual_work

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from analyzer.facts.recording.run_places import int_of, place_of, usual_looks
+from analyzer.facts.recording.run_places import place_of, usual_looks
+from analyzer.facts.recording.stated import int_of
 
 
 class UsualWork(msgspec.Struct, frozen=True):
