@@ -88,7 +88,7 @@ def _layers(before: Sequence[Snapshot], after: Sequence[Snapshot]) -> list[Diffe
 
 def _padded(runs: Sequence[Snapshot]) -> set[tuple[int, ...]]:
     sizes = [layer.split("x") for run in runs for layer in run.conditions.layers or ()]
-    return {tuple(-(-int(size) // _PADDED_TO) * _PADDED_TO for size in layer if size.isdigit()) for layer in sizes}
+    return {tuple(-(-int(size) // _PADDED_TO) * _PADDED_TO for size in layer if size.isdecimal()) for layer in sizes}
 
 
 def _one_sided(side: str, what: str, text: str) -> Difference:

@@ -43,7 +43,7 @@ def int_of(value: Any) -> int:
 
 def whole_of(value: Any) -> int | None:
     """The value where it is a whole number that is not negative, or the digits of a short one; None else."""
-    if isinstance(value, str) and value.isdigit() and len(value) < 10:
+    if isinstance(value, str) and value.isdecimal() and len(value) < 10:
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 

@@ -207,6 +207,8 @@ def test_another_model_gets_no_verdict_where_only_its_layers_tell() -> None:
         LAYERS[:1],
         ("64x4x7x7", "64x64x3x3", "128x64x3x3", "512x1000"),
         (*LAYERS[:3], "512x10"),
+        # A file of a baseline may hold what is a digit to Python, and no number.
+        (*LAYERS[:3], "512x²"),
         (),
     ],
 )

@@ -35,7 +35,7 @@ def local_ranks(size: int, environment: Mapping[str, str] = os.environ) -> int |
         size: World size of the job.
         environment: Of this process.
     """
-    told = next((environment[name] for name in _LOCAL_RANKS if environment.get(name, "").isdigit()), None)
+    told = next((environment[name] for name in _LOCAL_RANKS if environment.get(name, "").isdecimal()), None)
     if told is not None:
         return int(told)
     return size if environment.get("MASTER_ADDR") in ("localhost", "127.0.0.1", "::1") else None

@@ -77,7 +77,7 @@ def trailing_number(value: Any) -> int:
     """The number at the end (`stream 7` -> 7), or 0."""
     digits = ""
     for character in reversed(text(value).strip()):
-        if not character.isdigit():
+        if not character.isdecimal():
             break
         digits = character + digits
     # Twenty digits or more are no stream number.

@@ -19,6 +19,8 @@ from traces.collect.trace_advisor_hook.run_description import local_ranks, param
         ({"MASTER_ADDR": "localhost"}, 8),
         ({"MASTER_ADDR": "10.0.0.1"}, None),
         ({"LOCAL_WORLD_SIZE": "many"}, None),
+        # A digit to Python, and no number.
+        ({"LOCAL_WORLD_SIZE": "²"}, None),
         ({}, None),
     ],
 )
