@@ -10,7 +10,7 @@ import numpy as np
 
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.steps.find import Steps
-from analyzer.facts.sync.waits import anomaly_checks
+from analyzer.facts.sync.wait_reasons import anomaly_checks
 from analyzer.spans.columns import present
 from analyzer.spans.intervals import EMPTY, IntervalSet
 from analyzer.spans.labels import is_any, matching

@@ -18,8 +18,9 @@ from analyzer.facts.sync.followed import followed_by
 from analyzer.facts.sync.op_gaps import Silence, after_reads, entering, silences
 from analyzer.facts.sync.read_places import checking, checks, neighbour
 from analyzer.facts.sync.removable import removable
+from analyzer.facts.sync.wait_reasons import OF_PROGRAM
 from analyzer.facts.sync.waiting_calls import WaitingCalls
-from analyzer.facts.sync.waits import OF_PROGRAM, Waits, host_reads, waits
+from analyzer.facts.sync.waits import Waits, host_reads, waits
 from analyzer.facts.time.section import TimeFacts
 from analyzer.spans.intervals import EMPTY, IntervalSet
 
