@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from analyzer.cli.collecting.judged import judge
+from analyzer.cli.collecting.told import LARGE_BYTES, calibrated, kept, summary, tell
 from analyzer.cli.streams.closed import confirm
 from analyzer.cli.streams.progress import ProgressLine
-from analyzer.units import count, rate
 from traces.collect.reference.config import DEVICES, MODELS, CollectConfig, default_of, help_for
 from traces.collect.trace_advisor_hook.phases.counters import KINDS
-from traces.collect.trace_advisor_hook.phases.stacks import LEFT_OUT
-from traces.errors import UnreadableTraceError, UntrustedTraceError, UsageError
+from traces.errors import UntrustedTraceError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from analyzer.engine.trust import TrustGrade
-    from traces.collect.script.session import Recording, ScriptConfig, Verdict
+    from traces.collect.script.session import ScriptConfig
 
 _TYPES: dict[str, Any] = {
     "output": click.Path(path_type=Path),
@@ -34,14 +31,6 @@ _TYPES: dict[str, Any] = {
 _NAMES = {"output": ("-o", "--output")}
 # What means the same for a script; the other options shape the reference loop.
 _SHARED = ("output", "wait", "warmup", "active", "stacks", "shapes")
-# What may be skipped at least: the first step begins where the loop is found, and one warms the profiler up.
-_LEAST_SKIPPED = {"wait": 2, "warmup": 1}
-# A file from this size on is awkward to send, or to keep for each run.
-_LARGE_BYTES = 20_000_000
-_WITHOUT_EVIDENCE = (
-    "--evidence found no step for stacks, so that findings name no line: the script was over before, or profiled itself. Let it "
-    "take more steps, or skip fewer with --wait"
-)
 _FOR_SCRIPTS = {
     "module": "-m",
     "python": "--python",
@@ -149,12 +138,12 @@ def _collect_reference(config: CollectConfig, calibrates: bool) -> None:
         result = collect(config, progress=lambda done, total, label: line(label, done, total), say=line.say)
     confirm(summary(result.path, result.events, result.steps, result.bytes))
     if result.not_there:
-        click.echo(f"advisor: note: {_kept(result.not_there, result.path)}", err=True)
+        click.echo(f"advisor: note: {kept(result.not_there, result.path)}", err=True)
     verdict = judge(result.path)
     if not verdict.usable:
         raise UntrustedTraceError(f"{result.path} is of no use: {verdict.message}")
     if calibrates:
-        confirm(_calibrated(result.path, sys.executable))
+        confirm(calibrated(result.path, sys.executable))
     confirm(f"next: advisor explain {shlex.quote(str(result.path))}")
 
 
@@ -180,7 +169,7 @@ def _script_config(
     extras["counters"] = extras["counters"] or ""
     shared = {name: options[name] for name in given}
     if "output" not in given:
-        shared["compress_from"] = _LARGE_BYTES
+        shared["compress_from"] = LARGE_BYTES
     return ScriptConfig(target=target, module=bool(module), program=program, arguments=arguments, **extras, **shared)
 
 
@@ -190,12 +179,12 @@ def _collect_script(config: ScriptConfig, calibrates: bool) -> int:
 
     result = collect_script(config, judge, lambda words: click.echo(f"advisor: {words}", err=True))
     for recording in result.recordings:
-        _tell(recording, config)
+        tell(recording, config)
     for path in result.set_aside:
         click.echo(f"advisor: note: what lay there before is now {path}: it is not of this run", err=True)
     if calibrates:
         for recording in result.recordings:
-            told = _calibrated(recording.path, str(config.python or sys.executable))
+            told = calibrated(recording.path, str(config.python or sys.executable))
             click.echo(f"advisor: {told}", err=True)
     # A file of no use has been told so: to explain it would only say that again.
     of_use = [recording.path for recording in result.recordings if recording.verdict.usable]
@@ -209,92 +198,3 @@ def _collect_script(config: ScriptConfig, calibrates: bool) -> int:
     elif result.status == 0 and not all(recording.verdict.usable for recording in result.recordings):
         return UntrustedTraceError.exit_code
     return result.status
-
-
-def _calibrated(path: Path, python: str) -> str:
-    """Measure what the machine achieves, add it to a recording, and say it."""
-    from traces.collect.calibrate import calibrate
-
-    told = calibrate(path, python)
-    products = ", ".join(f"{rate(value, 'FLOP')} {kind}" for kind, value in told["flops_per_s"].items())
-    best = f"measured at best: {products}; a copy moves {rate(told['bytes_per_s'], 'B')}"
-    unsettled = ", ".join(told.get("unsettled") or ())
-    return f"{best}; disturbed by other programs, perhaps too low: {unsettled}" if unsettled else best
-
-
-def _tell(recording: Recording, config: ScriptConfig) -> None:
-    """Say what was written, and how far to trust it; on stderr, stdout belongs to the script."""
-    click.echo("advisor: " + summary(recording.path, recording.events, recording.steps, recording.bytes), err=True)
-    if recording.path.suffix != ".gz" and recording.bytes >= _LARGE_BYTES:
-        click.echo(f"advisor: note: -o {recording.path.name}.gz writes it compressed: about a tenth of that", err=True)
-    for note in filter(None, (_cut_short(recording, config), *_left_out(recording))):
-        click.echo(f"advisor: note: {note}", err=True)
-    if recording.source == "loader":
-        click.echo("advisor: note: no optimizer stepped, steps are taken from the DataLoader's batches", err=True)
-    elif recording.source == "time":
-        click.echo("advisor: note: no optimizer stepped and no DataLoader gave batches: no step is marked", err=True)
-    with_, without = recording.profiled_step_ns, recording.unprofiled_step_ns
-    if with_ and without:
-        times = f"{with_ / 1e6:.2f} ms with the profiler, {without / 1e6:.2f} ms without"
-        slower = f" ({with_ / without:.1f} times as long)" if with_ > without else ""
-        click.echo(f"advisor: a step took {times}{slower}", err=True)
-    if not recording.verdict.usable:
-        click.echo(f"advisor: {recording.path} is of no use: {recording.verdict.message}", err=True)
-    elif recording.verdict.message:
-        click.echo(f"advisor: note: {recording.verdict.message}", err=True)
-
-
-def _cut_short(recording: Recording, config: ScriptConfig) -> str:
-    """That the loop ended before as many steps were recorded as were to be; empty where they were."""
-    from traces.collect.recorder.window import window_of
-
-    if recording.full or not recording.steps:
-        return ""
-    wanted = window_of(config.active).least
-    skips = [f"--{name} {least}" for name, least in _LEAST_SKIPPED.items() if getattr(config, name) > least]
-    fewer = f", or skip fewer ahead of them ({' '.join(skips)})" if skips else ""
-    return f"the loop ended when {recording.steps} of {count(wanted, 'step')} were recorded: let it run longer{fewer}"
-
-
-def _left_out(recording: Recording) -> Iterator[str]:
-    """What was asked for and is not so."""
-    if recording.not_there:
-        yield _kept(recording.not_there, recording.path)
-    if recording.stacks_left_out:
-        yield LEFT_OUT
-    if recording.evidence_left_out:
-        yield _WITHOUT_EVIDENCE
-    if recording.counters_left_out:
-        yield f"no counters are sampled: {recording.counters_left_out}"
-
-
-def _kept(why: str, path: Path) -> str:
-    return f"{why}: it is kept in {path.parent} until you move it"
-
-
-def judge(path: Path) -> Verdict:
-    """Read a written trace back and grade it, before anybody bases advice on it."""
-    from analyzer.engine.trust import grade
-    from analyzer.facts import Facts
-    from traces.collect.script.session import Verdict
-    from traces.reader.read import read
-
-    try:
-        trust = grade(Facts(read(path)))
-    except UnreadableTraceError as error:
-        return Verdict(usable=False, message=str(error), again=True)
-    usable = trust.verdict != "unusable"
-    return Verdict(usable, _first_reason(trust), again=not usable or any(one.passes for one in trust.symptoms))
-
-
-def _first_reason(trust: TrustGrade) -> str:
-    if trust.verdict == "ok" or not trust.symptoms:
-        return ""
-    worst = trust.symptoms[0]
-    return f"{worst.message} Fix: {worst.fix}" if worst.fix else worst.message
-
-
-def summary(path: Path, events: int, steps: int, size: int) -> str:
-    """`wrote trace.json: 12,345 events, 6 steps, 1.2 MB`."""
-    megabytes = f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size / 1e3:.0f} kB"
-    return f"wrote {path}: {events:,} events, {steps:,} step{'' if steps == 1 else 's'}, {megabytes}"

@@ -215,7 +215,7 @@ def _record(wanted: Wanted, trace: Path) -> None:
     Raises:
         UntrustedTraceError: It cannot be recorded, so that nobody knows what to try.
     """
-    from analyzer.cli.commands.collect import judge
+    from analyzer.cli.collecting.judged import judge
     from traces.collect.script.session import ScriptConfig, collect_script
 
     script, log = wanted.script, wanted.folder / "record.log"

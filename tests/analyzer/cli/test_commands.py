@@ -9,7 +9,7 @@ import pytest
 
 import analyzer
 from analyzer.cli import installation
-from analyzer.cli.commands.collect import summary
+from analyzer.cli.collecting.told import summary
 from analyzer.cli.main import COMMANDS, advisor, main
 from analyzer.cli.streams.terminal import style_for
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.cli.commands.collect import judge
+from analyzer.cli.collecting.judged import judge
 from analyzer.cli.main import main
 from building.builders import TraceBuilder
 
