@@ -28,6 +28,8 @@
   var sortable = function (table) {
     var heads = table.tHead.rows[0].cells;
     var body = table.tBodies[0];
+    // Where a row is a line for each cell, the headings are there for this alone.
+    table.classList.add('sorted');
     Array.from(heads).forEach(function (head, column) {
       var button = document.createElement('button');
       button.type = 'button';

@@ -176,14 +176,14 @@ def test_a_long_name_pushes_no_figures_off_a_telephone(opened, tmp_path):
     assert one.says(f"(box => box.scrollWidth - box.clientWidth)({table})") == 0
 
 
-def _tuned() -> Tuning:
+def _tuned(*changes: str) -> Tuning:
     """Trials whose names and promises are as long as any."""
     trials = tuple(
         TrialDocument(
             change=change, title="", rules=("DL001", "DL006"), numerics="same", promised_ratio=0.96, promised_kind="estimate",
             promised_of_recorded=True, measured_ratio=0.6, low_ratio=0.58, high_ratio=0.62, verdict="helps",
         )
-        for change in ("workers=4", "persistent-workers", "in-memory=batches")
+        for change in changes
     )  # fmt: skip
     return Tuning(
         tool="0", script="train.py", arguments=(), machine="2 cores", torch=None, date="2026-11-29", seed=0, steps=40, warmup=9,
@@ -193,7 +193,11 @@ def _tuned() -> Tuning:
 
 
 @pytest.mark.parametrize(
-    "render", [lambda: comparison_page.render(comparisons.pair()), lambda: tuning_page.render(_tuned())]
+    "render",
+    [
+        lambda: comparison_page.render(comparisons.pair()),
+        lambda: tuning_page.render(_tuned("workers=4", "persistent-workers", "in-memory=batches")),
+    ],
 )
 def test_no_table_has_to_be_pushed_sideways_on_a_telephone(opened, tmp_path, render):
     """The last columns of findings and of trials, whether it came true and whether it helps, lay beyond the edge."""
@@ -209,3 +213,21 @@ def test_no_table_has_to_be_pushed_sideways_on_a_telephone(opened, tmp_path, ren
     one.size(1200, 900)
     one.open(page)
     assert one.says(head) in ("none", "normal"), "where there is room it is a table with its heads"
+
+
+@pytest.mark.parametrize(("width", "shown"), [(390, True), (1200, False)])
+def test_a_table_is_sorted_on_a_telephone_too(opened, tmp_path, width, shown):
+    """Its headings, which are the buttons for it, were not there."""
+    one, _ = opened
+    page = tmp_path / "page.html"
+    page.write_text(tuning_page.render(_tuned("workers=4", "fused", "in-memory", "channels-last")), encoding="utf-8")
+    one.size(width, 844, telephone=shown)
+    one.open(page)
+    label = "getComputedStyle(document.querySelector('.stacked thead tr'), '::before').content"
+    assert ("Sort by" in one.says(label)) is shown
+    one.click(*one.place(".stacked .sort"))
+    names = "Array.from(document.querySelectorAll('.stacked tbody th')).map(cell => cell.textContent)"
+    assert one.says(names) == ["channels-last", "fused", "in-memory", "workers=4"]
+    box = "document.querySelector('.stacked').parentElement"
+    assert one.says(f"{box}.scrollWidth <= {box}.clientWidth")
+    assert violations(one) == []
