@@ -68,6 +68,7 @@ __all__ = [
     "COMPARISON_ID",
     "ELEMENT_ID",
     "SCHEMA_VERSION",
+    "TUNING_ID",
     "Advice",
     "Analysis",
     "Assumed",
@@ -130,9 +131,10 @@ __all__ = [
 ]
 
 SCHEMA_VERSION = "1.0"
-# The elements in which an HTML report holds its document, and a comparison's page its own.
+# The elements in which an HTML report holds its document, and the pages of a comparison and a tuning theirs.
 ELEMENT_ID = "advisor-analysis"
 COMPARISON_ID = "advisor-comparison"
+TUNING_ID = "advisor-tuning"
 # Findings that are expected to save less than this share of the step stay off the cards (TraceLens drops below 0.5 % and 2 %).
 CARD_RATIO = 0.02
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from analyzer.analysis import COMPARISON_ID, ELEMENT_ID, SCHEMA_VERSION, Analysis
+from analyzer.analysis import COMPARISON_ID, ELEMENT_ID, SCHEMA_VERSION, TUNING_ID, Analysis
 from analyzer.opening import STDIN
 from traces.errors import UnreadableTraceError
 from traces.patterns import Pattern
@@ -23,7 +23,10 @@ _HTML_HEAD = Pattern(
     rb"^(?:\xef\xbb\xbf)?\s*<!doctype html>.*<meta name=\"generator\" content=\"advisor", re.DOTALL | re.I
 )
 _COMPARISON_JSON = Pattern(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"schema_version"\s*:\s*"[\d.]*"\s*,\s*"before"\s*:')
-_COMPARISON_PAGE = f'<script type="application/json" id="{COMPARISON_ID}">'.encode()
+_TUNING_JSON = Pattern(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"schema_version"\s*:\s*"[\d.]*"\s*,\s*"tool"\s*:\s*"')
+_COMPARISON_PAGE, _TUNING_PAGE = (
+    f'<script type="application/json" id="{name}">'.encode() for name in (COMPARISON_ID, TUNING_ID)
+)
 _EMBEDDED = Pattern(rf'<script type="application/json" id="{ELEMENT_ID}">(.*?)</script>'.encode(), re.DOTALL)
 
 
@@ -74,6 +77,8 @@ def load(path: Path, progress: Progress = silent) -> Analysis | None:
 def _embedded(page: bytes, path: Path) -> bytes:
     if _COMPARISON_PAGE in page:
         raise _comparison(path)
+    if _TUNING_PAGE in page:
+        raise _tuning(path)
     match = _EMBEDDED.search(page)
     if match is None:
         raise UnreadableTraceError(
@@ -93,9 +98,19 @@ def _comparison(path: Path) -> UnreadableTraceError:
     )
 
 
+def _tuning(path: Path) -> UnreadableTraceError:
+    return UnreadableTraceError(
+        f"{path.name} is the result of a tuning, not a report of a run",
+        where=str(path),
+        fix="read it as it is, or name the recording, baseline.json in the folder of the tuning",
+    )
+
+
 def _decoded(text: bytes, path: Path) -> Analysis:
     if _COMPARISON_JSON.match(text):
         raise _comparison(path)
+    if _TUNING_JSON.match(text):
+        raise _tuning(path)
     try:
         return msgspec.json.decode(text, type=Analysis)
     except (msgspec.DecodeError, RecursionError) as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 from markupsafe import Markup
 
+from analyzer.analysis import TUNING_ID
 from analyzer.analysis.tuning import Tuning
 from analyzer.page import tuning as words
 from analyzer.page.words import safe
@@ -16,8 +17,6 @@ from analyzer.report.html import drawn
 from analyzer.report.html.findings import Line, lines_of
 from analyzer.report.html.prose import embedded, prose
 from analyzer.report.html.sheet import Head, Sheet
-
-DATA_ID = "advisor-tuning"
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Page:
 
 def render(tuning: Tuning) -> str:
     """The page, ending in a newline."""
-    return drawn("tuning.html.j2", _page(tuning), embedded(msgspec.json.encode(tuning)), DATA_ID)
+    return drawn("tuning.html.j2", _page(tuning), embedded(msgspec.json.encode(tuning)), TUNING_ID)
 
 
 def _page(tuning: Tuning) -> Page:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from traces.errors import UnreadableTraceError
 from traces.patterns import Pattern
+from traces.reader.input.own import own_document
 
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
@@ -127,7 +128,7 @@ def refuse_other_formats(name: str, head: bytes) -> None:
     Raises:
         UnreadableTraceError: It is something known, or binary.
     """
-    known = _compressed_again(head) or _by_magic(head) or _by_binary(name.lower(), head)
+    known = _compressed_again(head) or own_document(head) or _by_magic(head) or _by_binary(name.lower(), head)
     if known is not None:
         what, fix = known
         raise UnreadableTraceError(f"{name} is {what}", where="its first bytes", fix=fix)
