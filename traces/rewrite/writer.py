@@ -11,6 +11,7 @@ from typing import IO, Any
 import msgspec
 
 from traces.errors import UsageError
+from traces.packing import check_packing
 from traces.replacing import replacing
 
 # Compression level 6 of gzip costs three times as much for a tenth less.
@@ -81,6 +82,7 @@ def check_output(path: Path, source: Path) -> None:
         )
     if path.is_dir():
         raise UsageError(f"{path} is a folder", where="-o/--output", fix="name a file, as in -o small.json.gz")
+    check_packing(path)
     if path.exists() and source.exists() and path.samefile(source):
         raise UsageError("the new trace would replace the old one", where=str(path), fix="give -o another name")
     if not path.parent.is_dir():

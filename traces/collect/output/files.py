@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from traces.errors import UsageError
+from traces.packing import check_packing
 from traces.replacing import replacing
 
 # The next three levels of gzip take five times as long, for a tenth less.
@@ -18,10 +19,11 @@ def check_writable(path: Path) -> None:
     """Find out before the training, not after it, that `path` cannot be written.
 
     Raises:
-        UsageError: the folder is missing or closed, or `path` is a folder.
+        UsageError: the folder is missing or closed, `path` is a folder, or its name promises another compression.
     """
     if path.is_dir():
         raise UsageError(what=f"--output {path} is a folder", fix="name a file, as in --output trace.json")
+    check_packing(path)
     try:
         path.parent.stat()  # which follows `missing/..` as the system does; tempfile takes it off first
         with tempfile.TemporaryFile(dir=path.parent):
