@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -73,7 +74,8 @@ def _by_depth(folder: Path) -> Iterator[list[Path]]:
         for one in level:
             for item in _inside(one, folder):
                 looked_at += 1
-                if item.is_dir():
+                # Unlike `Path.is_dir` this takes a link into a closed folder for none.
+                if os.path.isdir(item):
                     below.append(item)
                 elif item.name.endswith(_ENDINGS):
                     files.append(item)

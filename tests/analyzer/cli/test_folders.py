@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,18 @@ def test_a_report_is_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["explain", str(trace), "-o", str(report)]) == 0
     assert main(["compare", str(report), str(trace)]) == 2
     assert "is a report, not a trace" in capsys.readouterr().err
+
+
+def test_a_link_into_a_closed_folder_is_passed_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`advisor explain /` was refused for a link of another process that may not be followed."""
+    trace = write_trace(tmp_path / "rank0.json")
+    (tmp_path / "linked").symlink_to("/")
+    looked_at = os.stat
+
+    def refused(path: object, *args: object, **named: object) -> os.stat_result:
+        if str(path).endswith("linked"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return looked_at(path, *args, **named)  # type: ignore[call-overload,no-any-return]
+
+    monkeypatch.setattr(os, "stat", refused)
+    assert traces_in([tmp_path]) == [trace]
