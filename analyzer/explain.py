@@ -125,8 +125,10 @@ def _check_steps(facts: Facts, options: Options) -> None:
     numbers = facts.steps.frame["number"].tolist() if facts.steps.source != "whole-trace" else []
     if not any(options.steps[0] <= number <= options.steps[1] for number in numbers):
         has = f"it has steps {min(numbers)} to {max(numbers)}" if numbers else "it has no step marks"
+        first, last = options.steps
+        asked = f"--steps {first}-{last}" if last > first else f"--steps {first}"
         raise UsageError(
-            f"no step of {facts.trace.meta.name} is within --steps {options.steps[0]}-{options.steps[1]}",
+            f"no step of {facts.trace.meta.name} is within {asked}",
             why=has,
             fix="choose among them" if numbers else "leave --steps out, or record with profiler.step() after each step",
         )

@@ -203,7 +203,11 @@ def _usage(error: click.ClickException, args: Sequence[str]) -> str:
     if files and isinstance(error, click.NoSuchOption):
         return f"{message}\n  fix: if you mean the file of that name, write ./{files[0]}"
     context = getattr(error, "ctx", None)
-    see = f"see `{context.command_path} --help`" if context is not None else ""
+    # Of an option without its value click does not say whose it is.
+    command = (
+        context.command_path if context is not None else next((f"advisor {arg}" for arg in args if arg in COMMANDS), "")
+    )
+    see = f"see `{command} --help`" if command else ""
     target = _target(args)
     if isinstance(error, click.NoSuchOption) and target and context is not None and context.info_name in _RUNNERS:
         name = error.option_name

@@ -112,7 +112,7 @@ def load_config(path: Path, rules: Sequence[Rule]) -> Config:
             "the configuration cannot be read",
             where=str(path),
             why=(getattr(error, "strerror", None) or str(error))[:_MOST_CHARACTERS],
-            fix="mend the file, or go without it with --isolated",
+            fix=f"{'name' if isinstance(error, FileNotFoundError) else 'mend'} the file, or go without it with --isolated",
         ) from error
     table: Any = document
     prefix = ""

@@ -152,6 +152,8 @@ def test_steps_that_are_not_there_are_a_message(path: Path) -> None:
         analyse(path, Options(steps=(20, 30)))
     assert "it has steps 3 to 7" in str(caught.value)
     assert caught.value.exit_code == 2
+    with pytest.raises(UsageError, match=r"within --steps 20\n"):
+        analyse(path, Options(steps=(20, 20)))
 
 
 def test_steps_of_a_trace_without_marks_are_a_message(tmp_path: Path) -> None:

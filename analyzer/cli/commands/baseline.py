@@ -32,13 +32,13 @@ def save(name: str, paths: tuple[Path, ...], no_redact: bool, names: bool) -> No
     from analyzer.compare.public import public
     from analyzer.units import count
 
-    baseline_path(name)
+    replaced = baseline_path(name).exists()
     options = settings.options_of(settings.configured(None, isolated=False))
     runs = sides.snapshots_of(traces_in(paths), options, redacted=not no_redact)
     if not names:
         runs = public(runs)
     written = save_baseline(name, runs)
-    confirm(f"wrote {written}")
+    confirm(f"wrote {written}{', in place of what was kept under that name' if replaced else ''}")
     left = sum(run.left_out.kernels + run.left_out.ops for run in runs if run.left_out is not None)
     if left:
         confirm(f"left out: {count(left, 'name')} of kernels and ops that no known library gives (--names keeps them)")

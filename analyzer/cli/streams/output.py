@@ -48,6 +48,8 @@ def format_of(output: Path | None, stated: str | None) -> str:
     if output is None or str(output) == "-":
         return "text"
     known = formats.of(output.name)
+    if known is None and output.is_dir():
+        raise _is_folder(output)
     if known is None:
         raise UsageError(
             f"the ending of {output.name!r} names no format",
@@ -68,9 +70,15 @@ def check(output: Path | None, sources: Sequence[Path]) -> None:
     if output.exists() and any(source.exists() and output.samefile(source) for source in sources):
         raise UsageError("the report would replace the trace", where=str(output), fix="give -o another name")
     if output.is_dir():
-        raise UsageError("the report's name is a folder", where=str(output), fix="add a file name")
+        raise _is_folder(output)
     if not output.parent.is_dir():
         raise UsageError("the folder for the report does not exist", where=str(output.parent), fix="create it first")
+
+
+def _is_folder(output: Path) -> UsageError:
+    return UsageError(
+        "the report's name is a folder", where=str(output), fix=f"add a file name: {output / 'report.html'}"
+    )
 
 
 def write(text: str, output: Path | None) -> None:

@@ -109,6 +109,9 @@ def test_a_baseline_stands_for_before(
     write_run(tmp_path / "before.json", step_us=10_000, wait_us=4_000)
     write_run(tmp_path / "after.json", step_us=6_000)
     assert main(["baseline", "save", "main", "before.json"]) == 0
+    assert "in place of" not in capsys.readouterr().out
+    assert main(["baseline", "save", "main", "before.json"]) == 0
+    assert "main.json, in place of what was kept under that name" in capsys.readouterr().out
     assert main(["baseline", "list"]) == 0
     assert main(["compare", "--baseline", "main", "after.json", "-o", "report.md"]) == 0
     assert "main: 1 run, 24 steps, mean 10 ms" in capsys.readouterr().out

@@ -104,9 +104,12 @@ def test_output_file_is_replaced_whole_and_survives_a_failed_run(world, tmp_path
     ("arguments", "says"),
     [
         (["-o", "report.pdf"], "names no format"),
+        (["-o", "."], "the report's name is a folder"),
         (["-o", "nowhere/report.txt"], "does not exist"),
         (["--steps", "5-3"], "--steps 3-5"),
         (["--steps", "x"], "no range of steps"),
+        (["--steps"], "see `advisor explain --help`"),
+        (["--config", "nowhere.toml"], "name the file, or go without it"),
         (["--select", "DL009"], "Did you mean DL00"),
         (["--ignore", "no-worker"], "Did you mean no-workers"),
         (["--select", ","], "names no rule"),
