@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _LEAST_SKIPPED = {"wait": 2, "warmup": 1}
 # A file from this size on is awkward to send, or to keep for each run.
 LARGE_BYTES = 20_000_000
+# From here on one decimal tells it from as long.
+_LONGER = 1.05
 _WITHOUT_EVIDENCE = (
     "--evidence found no step for stacks, so that findings name no line: the script was over before, or profiled itself. Let it "
     "take more steps, or skip fewer with --wait"
@@ -55,7 +57,7 @@ def tell(recording: Recording, config: ScriptConfig) -> None:
     with_, without = recording.profiled_step_ns, recording.unprofiled_step_ns
     if with_ and without:
         times = f"{with_ / 1e6:.2f} ms with the profiler, {without / 1e6:.2f} ms without"
-        slower = f" ({with_ / without:.1f} times as long)" if with_ > without else ""
+        slower = f" ({with_ / without:.1f} times as long)" if with_ >= _LONGER * without else ""
         click.echo(f"advisor: a step took {times}{slower}", err=True)
     if not recording.verdict.usable:
         click.echo(f"advisor: {recording.path} is of no use: {recording.verdict.message}", err=True)

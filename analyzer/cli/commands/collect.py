@@ -155,9 +155,10 @@ def _script_config(
 
     foreign = [f"--{name.replace('_', '-')}" for name in given if name not in _SHARED]
     if foreign:
+        named = f"-m {extras['module']}" if extras["module"] else shlex.quote(words[0])
         raise UsageError(
             f"{', '.join(foreign)} shapes the reference loop, not a script",
-            fix="arguments of the script go after `--`: advisor collect train.py -- --epochs 3",
+            fix=f"arguments of the script go after `--`: advisor collect {named} -- {foreign[0]} ...",
         )
     module = extras.pop("module")
     target, arguments = (module, words) if module else (words[0], words[1:])

@@ -227,6 +227,17 @@ def test_a_script_keeps_its_status_and_its_output(capsys, monkeypatch):
     ]
 
 
+@pytest.mark.parametrize(("with_ns", "told"), [(2_090_000, ""), (2_110_000, " (1.1 times as long)"), (1_000_000, "")])
+def test_as_long_is_not_called_longer(with_ns: int, told: str, capsys):
+    """`1.0 times as long` was."""
+    from analyzer.cli.collecting.told import tell
+    from traces.collect.script.session import Recording, ScriptConfig, Verdict
+
+    made = Recording(Path("t.json"), 9, 6, 100, "optimizer", with_ns, 2_000_000, Verdict(usable=True))
+    tell(made, ScriptConfig(target="train.py"))
+    assert f"ms with the profiler, 2.00 ms without{told}\n" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "asked"),
     [
@@ -260,6 +271,8 @@ def test_options_behind_a_launcher_are_its_own(monkeypatch, tmp_path, words, ask
     [
         (["train.py"], 4, "nothing was recorded: no steps\n  fix: more"),
         (["-m", "train", "--batch-size", "3"], 2, "--batch-size shapes the reference loop"),
+        (["-m", "train", "--batch-size", "3"], 2, "advisor collect -m train -- --batch-size ..."),
+        (["my train.py", "--epochs", "3"], 2, "advisor collect 'my train.py' -- --epochs ..."),
         (["--stop"], 2, "--stop needs a script"),
     ],
 )
