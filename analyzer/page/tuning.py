@@ -118,8 +118,9 @@ def method(tuning: Tuning) -> Iterator[str]:
     if tuning.together is not None:
         yield f"Together the findings promised {promised(tuning.together)}."
     torch = f", torch {safe.name(tuning.torch, 40)}" if tuning.torch else ""
-    took = f"{count(round(tuning.seconds), 'second')} without the recording, seed {tuning.seed}"
-    yield f"{safe.name(tuning.machine, 120)}{torch}, {tuning.date}; {took}."
+    # Where nothing is run there is the recording alone.
+    took = f"{count(round(tuning.seconds), 'second')} without the recording, " if tuning.baseline_runs else ""
+    yield f"{safe.name(tuning.machine, 120)}{torch}, {tuning.date}; {took}seed {tuning.seed}."
     if not tuning.complete:
         yield "Not everything was tried."
     for note in tuning.notes:

@@ -248,6 +248,7 @@ def test_nothing_is_tried_where_nothing_can_be(tmp_path: Path) -> None:
     assert tuning.trials == ()
     assert [one.rule for one in tuning.by_hand] == ["SY001"]
     assert "Nothing to try" in text.render(tuning)
+    assert "seconds" not in text.render(tuning), "nothing was run"
     assert events.Planned(()) in heard
 
 
