@@ -111,17 +111,29 @@ def command(
 
 
 def _script(words: tuple[str, ...], module: str | None, python: Path | None) -> Script:
-    from traces.collect.script.before import why_no_script
+    from traces.collect.script.before import script_meant, why_no_script
+    from traces.collect.script.launching import is_program, spoken_python
     from traces.collect.tune.trial import Script
 
     if not words and not module:
         raise UsageError("no script is named", fix="advisor tune train.py -- ARGS")
     if module:
         return Script(target=module, module=True, arguments=words, python=python)
+    spoken = spoken_python(words)
+    if spoken is not None:
+        python = python or Path(words[0])
+        target, is_module, arguments = spoken
+        if is_module:
+            return Script(target=target, module=True, arguments=arguments, python=python)
+        words = (target, *arguments)
     path = Path(words[0])
     what = why_no_script(path)
     if what is not None:
-        raise UsageError(f"the script {path} {what}", fix="name a Python file: advisor tune train.py -- ARGS")
+        if is_program(words[0], python):
+            what = "is a program: a tuning runs a script in one process"
+        near = script_meant(path)
+        fix = f"did you mean {near}?" if near else "name a Python file: advisor tune train.py -- ARGS"
+        raise UsageError(f"the script {path} {what}", fix=fix)
     return Script(target=str(path), arguments=words[1:], python=python)
 
 

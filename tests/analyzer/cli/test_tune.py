@@ -94,6 +94,9 @@ def test_a_script_that_writes_elsewhere_is_stopped_before_and_told_where(
     ("words", "why"),
     [
         (["absent.py"], "does not exist"),
+        (["trian.py"], "did you mean train.py?"),
+        (["python", "absent.py"], "the script absent.py does not exist"),
+        (["sh", "train.py"], "the script sh is a program: a tuning runs a script in one process"),
         (["."], "is a folder"),
         ([], "no script is named"),
         (["train.py", "-o", "result.pdf"], "names no format"),
@@ -183,3 +186,16 @@ def until(holds: Callable[[], bool], seconds: float = 240.0) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("words", "script"),
+    [
+        (("python", "train.py", "4"), Script(target="train.py", arguments=("4",), python=Path("python"))),
+        (("python3", "-m", "train"), Script(target="train", module=True, python=Path("python3"))),
+        (("train.py", "4"), Script(target="train.py", arguments=("4",))),
+    ],
+)
+def test_who_names_python_too_names_the_interpreter(words: tuple[str, ...], script: Script, here: Path) -> None:
+    """As `advisor collect` takes it; `the script python does not exist` was said."""
+    assert tune._script(words, None, None) == script

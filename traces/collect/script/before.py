@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib.util
 import shlex
 import shutil
 import sys
+from itertools import islice
 from pathlib import Path
 
 from traces.collect.output.files import check_writable
 from traces.collect.script.config import ScriptConfig
 from traces.collect.script.launching import found
 from traces.errors import UsageError
+
+# A folder may hold a million files.
+_MOST_BESIDE = 2_000
+_ALIKE = 0.7
 
 
 def check(config: ScriptConfig) -> str:
@@ -29,9 +35,12 @@ def check(config: ScriptConfig) -> str:
             )
     what = None if config.module or config.program else why_no_script(Path(config.target))
     if what is not None:
+        near = script_meant(Path(config.target))
         raise UsageError(
             f"the script {config.target} {what}",
-            fix="name a Python file, or a module: advisor collect -m package.train",
+            fix=f"did you mean {near}?"
+            if near
+            else "name a Python file, or a module: advisor collect -m package.train",
         )
     if not (config.module or config.program) and Path(config.target).suffix == ".ipynb":
         raise UsageError(
@@ -73,3 +82,16 @@ def why_no_script(path: Path) -> str | None:
     if path.is_dir():
         return "is a folder, not a script"
     return "is a pipe or a device, not a script" if path.exists() else "does not exist"
+
+
+def script_meant(path: Path) -> Path | None:
+    """The Python file beside a missing one whose name is most like it, or the same but for its ending; None where none is."""
+    if path.exists():
+        return None
+    try:
+        beside = [item.name for item in islice(path.parent.iterdir(), _MOST_BESIDE) if item.suffix == ".py"]
+    except OSError:
+        return None
+    wanted = path.name if path.suffix == ".py" else f"{path.name}.py"
+    close = difflib.get_close_matches(wanted, beside, n=1, cutoff=_ALIKE)
+    return path.with_name(close[0]) if close else None
