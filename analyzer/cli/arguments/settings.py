@@ -78,20 +78,28 @@ def parse_steps(text: str | None) -> tuple[int, int] | None:
     return start, end
 
 
-def check_saved(path: Path, *, given: bool) -> None:
-    """Refuse options that need the trace where the path is a report.
+def check_saved(path: Path, *, given: bool, alone: bool) -> None:
+    """Refuse options that need the trace where the path is a report, or the summary of a rank and nothing else is read.
+
+    Args:
+        path: What is read.
+        given: Whether there are such options.
+        alone: Whether nothing is read beside; where traces are, the options are for these.
 
     Raises:
         UsageError: it is, and such an option was given.
     """
+    if not given:
+        return
     from analyzer.opening.saved import is_report
+    from analyzer.ranks.files import looks_like_summary
 
     with ProgressLine() as progress:
-        saved = given and is_report(path, progress)
-    if saved:
+        what = "report" if is_report(path, progress) else "summary" if alone and looks_like_summary(path) else ""
+    if what:
         name = "standard input" if str(path) == "-" else path.name
         raise UsageError(
-            f"{name} is a report: its steps and rules were chosen when it was written",
+            f"{name} is a {what}: its steps and rules were chosen when it was written",
             where="--steps, --select, --ignore",
-            fix="give the trace instead of the report",
+            fix=f"give the trace instead of the {what}",
         )

@@ -84,6 +84,7 @@ def _json_below(folder: Path) -> Iterator[Path]:
 def overview(analyses: Sequence[Analysis]) -> Iterator[str]:
     """A line for each trace, and how to see more of one."""
     from analyzer.page.words import safe
+    from analyzer.ranks.names import rank_in
     from analyzer.units import duration
 
     yield f"{len(analyses)} traces of which nothing says that they are ranks of one job:"
@@ -95,4 +96,8 @@ def overview(analyses: Sequence[Analysis]) -> Iterator[str]:
         yield f"  {safe.pad(safe.name(analysis.trace.name), width)}  {mean:>8} a step  {verdict}"
     yield ""
     yield "Name one of them to see its findings; `advisor compare BEFORE AFTER` holds two against each other."
-    yield "Where they are ranks of one, let their names say which (rank_0.json, rank_1.json)."
+    ranks = {rank_in(analysis.trace.name) for analysis in analyses}
+    if None in ranks or len(ranks) < len(analyses):
+        yield "Where they are ranks of one, let their names say which (rank_0.json, rank_1.json)."
+    else:
+        yield "Their names say ranks: those of one job would hold collectives, and state one number of ranks."

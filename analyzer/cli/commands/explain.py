@@ -102,7 +102,7 @@ def command(ctx: click.Context, /, paths: tuple[Path | str, ...], **typed: Any) 
     sources = _sources(near, urls, browsing=not paths and on_screen)
     planned = documents.plan(asked.stated, asked.targets, sources, briefly=asked.briefly(sys.stdout))
     for source in sources:
-        settings.check_saved(source, given=asked.chooses)
+        settings.check_saved(source, given=asked.chooses, alone=len(sources) == 1 and not urls)
     # With a baseline the trace is read as one of several.
     only = sources[0] if len(sources) == 1 and not urls and asked.baseline is None else None
     with alone.begun(only, strict=asked.strict, cached=not asked.no_cache, on_screen=on_screen) as ahead:

@@ -74,3 +74,17 @@ def test_what_is_no_report_of_a_run_is_not_explained(
     """The result of a tuning was said to be cut, or written by another version."""
     assert main(["explain", str(written / name)]) == 3
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("rank.json", "summary"), ("report.json", "report"), ("report.html", "report")]
+)
+@pytest.mark.parametrize("option", ["--steps", "--select"])
+def test_steps_and_rules_are_not_chosen_where_the_trace_is_gone(
+    option: str, name: str, what: str, written: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a summary they were passed over without a word."""
+    value = "1-2" if option == "--steps" else "DL"
+    assert main(["explain", str(written / name), option, value]) == 2
+    assert f"{name} is a {what}: its steps and rules were chosen" in capsys.readouterr().err
+    assert main(["explain", str(written / name)]) == 0

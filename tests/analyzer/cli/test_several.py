@@ -42,6 +42,22 @@ def test_unrelated_traces_get_a_line_each(tmp_path: Path, capsys: pytest.Capture
     assert out.endswith("\n")
 
 
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (("rank_0.json", "rank_1.json"), "Their names say ranks: those of one job would hold collectives"),
+        (("before.json", "after.json"), "let their names say which"),
+        (("rank_0.json", "after.json"), "let their names say which"),
+    ],
+)
+def test_names_that_say_ranks_are_not_asked_to(
+    names: tuple[str, ...], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`let their names say which (rank_0.json, rank_1.json)` was said of rank_0.json and rank_1.json."""
+    assert main(["explain", *(str(write_plain(tmp_path / name)) for name in names)]) == 0
+    assert told in capsys.readouterr().out.splitlines()[-1]
+
+
 def test_a_report_is_of_one_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = [str(write_plain(tmp_path / name)) for name in ("a.json", "b.json")]
     assert main(["explain", *paths, "--format", "json"]) == 2
