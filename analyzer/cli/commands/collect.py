@@ -123,6 +123,10 @@ def command(ctx: click.Context, /, words: tuple[str, ...], *, calibrate: bool, *
         # What is achieved at best is set beside what operators do, which their shapes tell.
         options["shapes"] = True
         given.append("shapes")
+    if extras["module"] is not None:
+        from traces.collect.script.before import check_named
+
+        check_named(extras["module"])
     if words or extras["module"]:
         ctx.exit(_collect_script(_script_config(words, extras, options, given), calibrate))
     for name, option in _FOR_SCRIPTS.items():

@@ -111,13 +111,14 @@ def command(
 
 
 def _script(words: tuple[str, ...], module: str | None, python: Path | None) -> Script:
-    from traces.collect.script.before import script_meant, why_no_script
+    from traces.collect.script.before import check_named, script_meant, why_no_script
     from traces.collect.script.launching import is_program, spoken_python
     from traces.collect.tune.trial import Script
 
-    if not words and not module:
+    if not words and module is None:
         raise UsageError("no script is named", fix="advisor tune train.py -- ARGS")
-    if module:
+    check_named(words[0] if module is None else module)
+    if module is not None:
         return Script(target=module, module=True, arguments=words, python=python)
     spoken = spoken_python(words)
     if spoken is not None:

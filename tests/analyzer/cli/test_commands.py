@@ -274,6 +274,7 @@ def test_options_behind_a_launcher_are_its_own(monkeypatch, tmp_path, words, ask
         (["-m", "train", "--batch-size", "3"], 2, "advisor collect -m train -- --batch-size ..."),
         (["my train.py", "--epochs", "3"], 2, "advisor collect 'my train.py' -- --epochs ..."),
         (["--stop"], 2, "--stop needs a script"),
+        (["-m", ""], 2, "the name of the script is empty"),
     ],
 )
 def test_a_script_that_cannot_be_recorded(capsys, monkeypatch, arguments, code, message):

@@ -98,6 +98,8 @@ def test_a_script_that_writes_elsewhere_is_stopped_before_and_told_where(
         (["python", "absent.py"], "the script absent.py does not exist"),
         (["sh", "train.py"], "the script sh is a program: a tuning runs a script in one process"),
         (["."], "is a folder"),
+        ([""], "the name of the script is empty"),
+        (["-m", ""], "the name of the script is empty"),
         ([], "no script is named"),
         (["train.py", "-o", "result.pdf"], "names no format"),
     ],

@@ -26,6 +26,7 @@ def check(config: ScriptConfig) -> str:
     Raises:
         UsageError: The script, the program, the interpreter, the output or a number cannot be used.
     """
+    check_named(config.target)
     check_writable(config.output)
     for name, least in (("wait", 0), ("warmup", 0), ("active", 1)):
         value = getattr(config, name)
@@ -47,7 +48,7 @@ def check(config: ScriptConfig) -> str:
             f"the script {config.target} is a notebook, which Python does not run",
             fix=f"make a script of it: jupyter nbconvert --to script {shlex.quote(config.target)}",
         )
-    if not (config.module or config.program) and config.target.endswith((".json", ".json.gz")):
+    if not (config.module or config.program) and _is_recording(Path(config.target)):
         raise UsageError(
             f"{config.target} is no script, but what a recording is written to",
             fix=f"to read it: advisor explain {shlex.quote(config.target)}; to record a script into it, -o before its name",
@@ -57,6 +58,25 @@ def check(config: ScriptConfig) -> str:
     if program is None:
         raise UsageError(f"{config.target} is no program", fix="name a script, or a launcher such as torchrun")
     return program
+
+
+def _is_recording(path: Path) -> bool:
+    """Whether a file is called as recordings are: `trace.json`, `trace.json.gz`, `trace.json.older`."""
+    return ".json" in path.suffixes and path.suffix != ".py"
+
+
+def check_named(target: str) -> None:
+    """Refuses an empty name, which would stand for the working folder.
+
+    Raises:
+        UsageError: It is one.
+    """
+    if not target:
+        raise UsageError(
+            "the name of the script is empty",
+            why="a variable of the shell that is not set leaves nothing",
+            fix="name a Python file, or a module: -m package.train",
+        )
 
 
 def _interpreter(config: ScriptConfig) -> str:

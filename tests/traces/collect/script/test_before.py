@@ -37,9 +37,10 @@ def test_a_missing_script_may_be_the_one_beside_it(tmp_path: Path, name: str, me
     assert (f"did you mean {tmp_path / 'train.py'}?" == caught.value.fix) is (meant is not None)
 
 
-def test_a_trace_in_place_of_a_script_is_no_script(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["my trace.json", "my trace.json.gz", "my trace.json.older"])
+def test_a_trace_in_place_of_a_script_is_no_script(tmp_path: Path, name: str) -> None:
     """Python ran it, and `the script never imported torch` was said, with exit code 0."""
-    (tmp_path / "my trace.json").write_text("{}")
+    (tmp_path / name).write_text("{}")
     with pytest.raises(UsageError, match="is no script, but what a recording is written to") as caught:
-        check(ScriptConfig(target=str(tmp_path / "my trace.json"), output=tmp_path / "t.json"))
-    assert f"advisor explain '{tmp_path / 'my trace.json'}'" in (caught.value.fix or "")
+        check(ScriptConfig(target=str(tmp_path / name), output=tmp_path / "t.json"))
+    assert f"advisor explain '{tmp_path / name}'" in (caught.value.fix or "")

@@ -372,6 +372,7 @@ def test_a_launcher_that_waits_for_its_ranks_leaves_no_file(tmp_path: Path, sour
     [
         ({"target": "none.py"}, "the script none.py does not exist"),
         ({"target": "."}, r"the script \. is a folder"),
+        ({"target": ""}, "the name of the script is empty"),
         ({"target": "a.py", "output": Path("no/t.json")}, "cannot write no/t.json"),
         ({"target": __file__, "python": Path("no-python")}, "--python no-python is no program"),
         ({"target": __file__, "active": 0}, "--active must be at least 1"),
