@@ -33,7 +33,8 @@ class AdvisorError(Exception):
         lines = [self.what]
         for label, text in (("where", self.where), ("why", self.why), ("fix", self.fix)):
             if text:
-                lines.append(f"  {label}: {text}")
+                # A name may hold a line break, and what stands behind it would be a line of ours.
+                lines.append(f"  {label}: {' '.join(text.splitlines())}")
         return "\n".join(lines)
 
 

@@ -240,7 +240,9 @@ def _complain(message: str, code: int) -> int:
     from analyzer.page.words.printable import clean
 
     for number, line in enumerate(message.splitlines()):
-        click.echo(f"advisor: error: {clean(line)}" if number == 0 else clean(line), err=True)
+        # Ours go on indented; one that does not stands behind a line break in a name.
+        go_on = clean(line) if line.startswith("  ") else f"  {clean(line)}"
+        click.echo(f"advisor: error: {clean(line)}" if number == 0 else go_on, err=True)
     return code
 
 

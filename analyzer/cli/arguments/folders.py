@@ -6,9 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import click
-
 from analyzer.cli.arguments.once import once
+from analyzer.cli.streams.notes import note
 from analyzer.cli.streams.progress import ProgressLine
 from traces.errors import UsageError
 
@@ -45,10 +44,9 @@ def _nearest(folder: Path) -> list[Path]:
     met: list[Path] = []
     for named in _by_depth(folder):
         if len(named) > MOST_TRACES:
-            click.echo(
-                f"advisor: note: {folder} holds {len(named):,} files, of which the first {MOST_TRACES:,} by name are read; "
-                "name the others, or move them to a folder of their own",
-                err=True,
+            note(
+                f"{folder} holds {len(named):,} files, of which the first {MOST_TRACES:,} by name are read; "
+                "name the others, or move them to a folder of their own"
             )
             del named[MOST_TRACES:]
         others = _no_traces(named)
@@ -56,7 +54,7 @@ def _nearest(folder: Path) -> list[Path]:
         met += sorted(others)
         if inside:
             if others:
-                click.echo(f"advisor: note: left out of {folder}, no traces: {_names(sorted(others))}", err=True)
+                note(f"left out of {folder}, no traces: {_names(sorted(others))}")
             return inside
     raise UsageError(
         f"{folder.name or folder} holds no trace",
@@ -98,7 +96,7 @@ def _inside(one: Path, named: Path) -> list[Path]:
     except PermissionError:
         if one == named:
             raise
-        click.echo(f"advisor: note: {one} may not be read, and is left out", err=True)
+        note(f"{one} may not be read, and is left out")
         return []
 
 

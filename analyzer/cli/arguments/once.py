@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
-import click
+from analyzer.cli.streams.notes import note
 
 _Named = TypeVar("_Named", bound=Path | str)
 
@@ -20,7 +20,7 @@ def once(places: Sequence[_Named]) -> list[_Named]:
         if first.setdefault(_which(place), place) is not place:
             again.setdefault(_which(place), place)
     for which in again:
-        click.echo(f"advisor: note: {first[which]} is named more than once, and is read once", err=True)
+        note(f"{first[which]} is named more than once, and is read once")
     return list(first.values())
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from analyzer.cli.streams.notes import note
 from analyzer.units import count, rate
 from traces.collect.trace_advisor_hook.phases.stacks import LEFT_OUT
 
@@ -47,13 +48,13 @@ def tell(recording: Recording, config: ScriptConfig) -> None:
     """Say what was written, and how far to trust it; on stderr, stdout belongs to the script."""
     click.echo("advisor: " + summary(recording.path, recording.events, recording.steps, recording.bytes), err=True)
     if recording.path.suffix != ".gz" and recording.bytes >= LARGE_BYTES:
-        click.echo(f"advisor: note: -o {recording.path.name}.gz writes it compressed: about a tenth of that", err=True)
-    for note in filter(None, (_cut_short(recording, config), *_left_out(recording))):
-        click.echo(f"advisor: note: {note}", err=True)
+        note(f"-o {recording.path.name}.gz writes it compressed: about a tenth of that")
+    for one in filter(None, (_cut_short(recording, config), *_left_out(recording))):
+        note(one)
     if recording.source == "loader":
-        click.echo("advisor: note: no optimizer stepped, steps are taken from the DataLoader's batches", err=True)
+        note("no optimizer stepped, steps are taken from the DataLoader's batches")
     elif recording.source == "time":
-        click.echo("advisor: note: no optimizer stepped and no DataLoader gave batches: no step is marked", err=True)
+        note("no optimizer stepped and no DataLoader gave batches: no step is marked")
     with_, without = recording.profiled_step_ns, recording.unprofiled_step_ns
     if with_ and without:
         times = f"{with_ / 1e6:.2f} ms with the profiler, {without / 1e6:.2f} ms without"
@@ -62,7 +63,7 @@ def tell(recording: Recording, config: ScriptConfig) -> None:
     if not recording.verdict.usable:
         click.echo(f"advisor: {recording.path} is of no use: {recording.verdict.message}", err=True)
     elif recording.verdict.message:
-        click.echo(f"advisor: note: {recording.verdict.message}", err=True)
+        note(recording.verdict.message)
 
 
 def _cut_short(recording: Recording, config: ScriptConfig) -> str:

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from analyzer.cli.collecting.judged import judge
 from analyzer.cli.collecting.told import LARGE_BYTES, calibrated, kept, summary, tell
 from analyzer.cli.streams.closed import confirm
+from analyzer.cli.streams.notes import note
 from analyzer.cli.streams.progress import ProgressLine
 from traces.collect.reference.config import DEVICES, MODELS, CollectConfig, default_of, help_for
 from traces.collect.trace_advisor_hook.phases.counters import KINDS
@@ -142,7 +143,7 @@ def _collect_reference(config: CollectConfig, calibrates: bool) -> None:
         result = collect(config, progress=lambda done, total, label: line(label, done, total), say=line.say)
     confirm(summary(result.path, result.events, result.steps, result.bytes))
     if result.not_there:
-        click.echo(f"advisor: note: {kept(result.not_there, result.path)}", err=True)
+        note(kept(result.not_there, result.path))
     verdict = judge(result.path)
     if not verdict.usable:
         raise UntrustedTraceError(f"{result.path} is of no use: {verdict.message}")
@@ -186,7 +187,7 @@ def _collect_script(config: ScriptConfig, calibrates: bool) -> int:
     for recording in result.recordings:
         tell(recording, config)
     for path in result.set_aside:
-        click.echo(f"advisor: note: what lay there before is now {path}: it is not of this run", err=True)
+        note(f"what lay there before is now {path}: it is not of this run")
     if calibrates:
         for recording in result.recordings:
             told = calibrated(recording.path, str(config.python or sys.executable))

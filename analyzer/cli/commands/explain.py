@@ -18,6 +18,7 @@ from analyzer.cli.explaining import against, alone, assuming, documents
 from analyzer.cli.explaining.asked import Asked
 from analyzer.cli.explaining.documents import Document
 from analyzer.cli.streams import output
+from analyzer.cli.streams.notes import note
 from analyzer.cli.streams.output import FORMATS, NamedChoice
 from analyzer.cli.streams.progress import ProgressLine
 from analyzer.cli.streams.terminal import wants_screen
@@ -151,7 +152,7 @@ def _answer(
 
     if not urls and len(sources) == 1 and request.baseline is None and not looks_like_summary(sources[0]):
         if aside := engine.left_aside():
-            click.echo(f"advisor: note: {aside}", err=True)
+            note(aside)
         return _report(sources[0], options, request, ahead)
     return _report_several([*sources, *urls], options, request, engine)
 
@@ -198,7 +199,7 @@ def _report(path: Path, options: Options, request: Request, ahead: Ahead | None)
         from analyzer.hta.deepen import concerned
 
         if not concerned(explained.analysis):
-            click.echo("advisor: note: --deep adds nothing here: no finding is about queues or overlap", err=True)
+            note("--deep adds nothing here: no finding is about queues or overlap")
     return _conclude(explained, path, request)
 
 

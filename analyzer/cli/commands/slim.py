@@ -10,6 +10,7 @@ from analyzer.cli.arguments.place import Here
 from analyzer.cli.arguments.settings import parse_steps
 from analyzer.cli.commands.repair import redaction, summary
 from analyzer.cli.streams.closed import confirm
+from analyzer.cli.streams.notes import note
 from analyzer.cli.streams.progress import ProgressLine
 
 
@@ -44,7 +45,4 @@ def command(path: Path, output: Path, span: str | None, no_python: bool, no_shap
         )
     confirm(summary(output, result))
     if steps is None and not (no_python or no_shapes):
-        click.echo(
-            "advisor: note: every event was kept; --steps A-B, --no-python or --no-shapes make the copy smaller",
-            err=True,
-        )
+        note("every event was kept; --steps A-B, --no-python or --no-shapes make the copy smaller")

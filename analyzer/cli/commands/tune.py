@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from analyzer.cli.collecting.for_tuning import recorded
 from analyzer.cli.streams import output, remembering
 from analyzer.cli.streams.closed import ClosedOutputError
+from analyzer.cli.streams.notes import note
 from analyzer.cli.streams.output import NamedChoice
 from analyzer.cli.streams.terminal import is_terminal, style_for, wants_screen
 from traces.ending import BY_SIGNAL, code_of
-from traces.errors import UntrustedTraceError, UsageError
+from traces.errors import UsageError
 
 if TYPE_CHECKING:
     from analyzer.analysis import Analysis
@@ -31,11 +33,9 @@ if TYPE_CHECKING:
     from traces.collect.tune.trial import Script
 
 FORMATS = ("text", "markdown", "html", "json")
-PATCH, RECORDING = "changes.diff", "baseline.json"
+PATCH = "changes.diff"
 _RESULTS = {"result.json": "json", "report.html": "html", "report.md": "markdown"}
 _ENDINGS = {".txt": "text", ".md": "markdown", ".html": "html", ".json": "json"}
-# Steps are found from these where a loop trains; from others it only runs a model, or nothing that repeats.
-_TRAINS = ("optimizer", "backward", "loader")
 
 
 @click.command("tune", short_help="Try on a script what the findings advise, and measure what helps.")
@@ -206,53 +206,6 @@ def about() -> About:
     return About(tool_version(), machine, None, datetime.date.today().isoformat(), cores)
 
 
-def recorded(wanted: Wanted, tell: Tell) -> Analysis:
-    """Records the script, guarded, and explains the recording; the one of an earlier call where that is resumed."""
-    from analyzer.explain import analyse
-    from traces.collect.output.attached import is_whole
-
-    trace = (wanted.folder / RECORDING).resolve()
-    kept = wanted.resume and trace.exists()
-    whole = kept and is_whole(trace)
-    if not whole:
-        from analyzer.tune.events import Note
-
-        tell(Note(f"{'the recording is damaged: ' if kept else ''}recording the script as it is"))
-        _record(wanted, trace)
-    return analyse(trace)
-
-
-def _record(wanted: Wanted, trace: Path) -> None:
-    """Record it where it can change nothing.
-
-    Raises:
-        UntrustedTraceError: It cannot be recorded, so that nobody knows what to try.
-    """
-    from analyzer.cli.collecting.judged import judge
-    from traces.collect.script.session import ScriptConfig, collect_script
-
-    script, log = wanted.script, wanted.folder / "record.log"
-    config = ScriptConfig(
-        target=script.target, module=script.module, arguments=script.arguments, python=script.python, output=trace,
-        stop=True, guarded=max(60.0, wanted.budget_s / 2), log=log,
-    )  # fmt: skip
-    result = collect_script(config, judge)
-    if not result.recordings:
-        raise UntrustedTraceError(
-            f"nothing can be tuned: {result.problem}", where=str(log), fix=result.fix or "run it with advisor collect"
-        )
-    best = result.recordings[0]
-    if best.source not in _TRAINS:
-        raise UntrustedTraceError(
-            "no training loop was found: no optimizer stepped, nothing ran backward, no DataLoader gave batches",
-            fix="name the script that trains",
-        )
-    if not best.verdict.usable:
-        raise UntrustedTraceError("the recording is of no use", why=best.verdict.message, fix="advisor collect --help")
-    if best.path != trace:
-        best.path.replace(trace)
-
-
 class Told:
     """What goes on, a line each, on stderr.
 
@@ -283,6 +236,7 @@ def _rows(tuning: Tuning) -> list[dict[str, object]]:
 def _write(tuning: Tuning, folder: Path, forms: list[tuple[Path, str]], stated: str | None) -> None:
     """The result in the run folder in every format, in the files that were asked for, and on stdout."""
     from analyzer.report.tuning import html, json, markdown, text
+    from analyzer.tune.run_folder import RECORDING
     from traces.collect.output.attached import attach
 
     renders = {"text": text.render, "markdown": markdown.render, "html": html.render, "json": json.render}
@@ -296,7 +250,7 @@ def _write(tuning: Tuning, folder: Path, forms: list[tuple[Path, str]], stated: 
         attach(folder / RECORDING, "tuned", _rows(tuning))
     except (OSError, ValueError) as error:
         # Removed or changed meanwhile: what was measured is told all the same.
-        click.echo(f"advisor: note: the recording keeps nothing of this: {error}"[:300], err=True)
+        note(f"the recording keeps nothing of this: {error}"[:300])
     printed = text.render(tuning, style_for(sys.stdout)) if stated in (None, "text") else renders[stated](tuning)
     with suppress(ClosedOutputError):  # all of it is in the folder
         output.write(output.encodable(printed), None)

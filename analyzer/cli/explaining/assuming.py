@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
+from analyzer.cli.streams.notes import note
 from traces.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,5 +52,5 @@ def with_assumed(analysis: Analysis, rules: tuple[str, ...]) -> Analysis:
     # A prefix names many that need not have fired; a code is meant.
     missing = [code for code in rules if code not in fired] if len(rules) <= len(ids) + 1 else []
     if missing:
-        click.echo(f"advisor: note: {', '.join(missing)} found nothing here, and changes nothing", err=True)
+        note(f"{', '.join(missing)} found nothing here, and changes nothing")
     return replace(analysis, assumed=assumed(analysis, ids))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from analyzer.cli.streams import output
+from analyzer.cli.streams.notes import note
 from analyzer.cli.streams.terminal import is_terminal, style_for
 from analyzer.units import count
 from traces.errors import UsageError
@@ -107,7 +108,7 @@ def _say_what_is_left_out(analysis: Analysis) -> None:
     left_out = sarif.unplaced(analysis)
     if left_out:
         what = f"{count(left_out, 'finding')} without a line of your code left out of the SARIF log"
-        click.echo(f"advisor: note: {what}; record with_stack=True to name lines", err=True)
+        note(f"{what}; record with_stack=True to name lines")
 
 
 def deliver(document: Document, text: str) -> None:

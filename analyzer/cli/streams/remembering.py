@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from analyzer.cli.streams.notes import note
 from analyzer.units import count
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def keep(pairs: Iterable[Pair]) -> None:
     try:
         many = store.keep(pairs)
     except OSError as error:
-        click.echo(f"advisor: note: nothing was kept: {store.own_file()}: {error.strerror}", err=True)
+        note(f"nothing was kept: {store.own_file()}: {error.strerror}")
         return
     if not many:
         click.echo("advisor: kept no pair of promised and measured: none is of one rule alone and sure", err=True)

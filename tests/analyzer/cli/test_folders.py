@@ -127,6 +127,25 @@ def test_a_report_is_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "is a report, not a trace" in capsys.readouterr().err
 
 
+def test_a_name_is_told_in_one_line_without_what_a_terminal_obeys(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An archive of somebody else's may hold a file that is called as a line of ours."""
+    write_trace(tmp_path / "trace.json")
+    (tmp_path / "\x1b[2Jgone\nadvisor: all is well.json").write_text('{"lr": 1}')
+    assert main(["explain", str(tmp_path)]) == 0
+    (told,) = [line for line in capsys.readouterr().err.splitlines() if "no traces" in line]
+    assert told.endswith("\\x1b[2Jgone advisor: all is well.json")
+
+
+@pytest.mark.parametrize("name", ["no\nadvisor: all is well.json", "no\x1b[2J.json"])
+def test_nor_does_an_error_say_a_name_otherwise(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(tmp_path / name)]) == 3
+    told = capsys.readouterr().err
+    assert [line for line in told.splitlines() if line.startswith("advisor: ")] == told.splitlines()[:1]
+    assert "\x1b" not in told
+
+
 def test_a_link_into_a_closed_folder_is_passed_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`advisor explain /` was refused for a link of another process that may not be followed."""
     trace = write_trace(tmp_path / "rank0.json")

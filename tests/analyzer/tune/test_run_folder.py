@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from analyzer.cli.collecting import for_tuning
 from analyzer.cli.commands import tune
 from analyzer.cli.main import main
 from analyzer.tune import events
@@ -187,9 +188,9 @@ def test_a_damaged_recording_is_made_again(
         made.append(trace)
         trace.write_bytes(whole)
 
-    monkeypatch.setattr(tune, "_record", record)
+    monkeypatch.setattr(for_tuning, "_record", record)
     heard: list[events.Event] = []
-    tune.recorded(Wanted(script=Script(target="train.py"), folder=here / "run", resume=True), heard.append)
+    for_tuning.recorded(Wanted(script=Script(target="train.py"), folder=here / "run", resume=True), heard.append)
     assert bool(made) is expected
     assert any("the recording is damaged" in str(one) for one in heard) is expected
 
