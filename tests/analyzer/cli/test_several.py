@@ -98,6 +98,16 @@ def test_a_trace_that_is_named_twice_is_read_once(
         assert shown.err.count("advisor: note: a.json is named more than once, and is read once") == 1
 
 
+@pytest.mark.parametrize("same", [True, False])
+def test_a_trace_on_both_sides_of_a_comparison_is_told(
+    same: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = write_plain(tmp_path / "a.json")
+    after = before if same else write_plain(tmp_path / "b.json")
+    assert main(["compare", str(before), str(after)]) == 0
+    assert (f"{after} is on both sides" in capsys.readouterr().err) is same
+
+
 def test_a_side_of_a_comparison_has_no_more_runs_than_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two runs that are one look as if runs never differed."""
     before, after = (str(write_plain(tmp_path / name)) for name in ("a.json", "b.json"))
