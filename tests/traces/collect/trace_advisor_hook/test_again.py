@@ -149,6 +149,11 @@ NORMALISING = nn.BatchNorm1d(4)
         (lambda loop: loop.trained(frozen(loop, loop.batch)).sum(), [("Sequential", IN_EACH_EPOCH, 1)]),
         # A teacher behind its student, which sees the same batch.
         (lambda loop: (loop.trained(loop.batch) - frozen(loop, loop.batch)).sum(), [("Sequential", IN_EACH_EPOCH, 1)]),
+        # Whose dropout has drawn random numbers meanwhile.
+        (lambda loop: (torch.dropout(loop.trained(loop.batch), 0.5, True) - frozen(loop, loop.batch)).sum(),
+         [("Sequential", IN_EACH_EPOCH, 1)]),
+        # What the batch is turned into first.
+        (lambda loop: loop.trained(frozen(loop, loop.batch * 2)).sum(), [("Sequential", IN_EACH_EPOCH, 1)]),
         # And one that judges what the student made.
         (lambda loop: frozen(loop, loop.trained(loop.batch).detach()).sum() + loop.trained(loop.batch).sum(),
          [("Linear", IN_STEP, 1)]),

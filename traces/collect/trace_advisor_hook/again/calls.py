@@ -30,7 +30,8 @@ class Call:
         self.scope: str | None = None
         # Whether its result, or that of a call around it, is known: then so are those inside.
         self.known = False
-        self.notes: dict[str, Any] = {}
+        # Where the generators of random numbers stood when it began, as far as that matters.
+        self.states: tuple[Any, ...] = ()
 
     @property
     def key(self) -> tuple[int, Any] | None:

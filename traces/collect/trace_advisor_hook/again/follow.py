@@ -111,14 +111,13 @@ class Follow:
         call.known = around is not None and around.known
         if signature is None or key is None:
             return
-        if not self.trained_ran:
+        if around is None and not self.trained_ran and random_states() == self.states:
             self.given |= signature.storages
             self.kept += signature.kept
         if not call.known:
             call.scope = self._scope(call, key)
             call.known = call.scope is not None
-            if call.scope in (IN_EACH_STEP, IN_EACH_EPOCH):
-                call.notes["states"] = random_states()
+            call.states = random_states() if call.scope == IN_EACH_EPOCH else ()
         self.seen.setdefault(key, signature.kept)
 
     def _scope(self, call: Call, key: Key) -> str | None:
@@ -130,7 +129,8 @@ class Follow:
             return None
         if key in self.before:
             return IN_EACH_STEP
-        of_samples = self.states is not None and (not self.trained_ran or signature.storages <= self.given)
+        # By what a batch brought, or was made of it with no trained module and no random number in between.
+        of_samples = signature.storages <= self.given or (not self.trained_ran and random_states() == self.states)
         return IN_EACH_EPOCH if of_samples and any(True for _ in call.module.parameters()) else None
 
     def _trains(self, module: Any) -> bool:
@@ -180,7 +180,7 @@ class Follow:
         if call.scope != IN_STEP and key in self.recorded:
             return False
         if call.scope == IN_EACH_EPOCH:
-            drew = call.notes["states"] != self.states or random_states() != self.states
+            drew = random_states() != call.states
             return not drew and not _writes_statistics(call.module) and self._stays(call.module)
         if key not in self.results:
             self._keep(call, key, result)
