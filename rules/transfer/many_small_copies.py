@@ -38,7 +38,7 @@ scalars = dict(zip(batch, values.unbind()))
 ## Expected gain
 At most the device-idle time inside the copies and while their tensors are made and handed over, in the waits after them, and
 behind those as long as the host was at all that beside a busy device. Likely is what the copies and waits own by themselves, and
-what is launched late behind them.
+what is launched late behind them: as long as the host waited, and was at what it then waits for, beside a busy device.
 
 ## When it is wrong
 Copies inside captured graphs have no call and cost the host nothing. Copies from device to device do not count here.
@@ -63,6 +63,7 @@ from analyzer.facts import Facts
 from analyzer.facts.transfer.copies import SMALL_BYTES, Copies
 from analyzer.finding import Advice, Column, Finding, Outcome, Saving, Table, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import EMPTY
 from analyzer.units import count, duration, share, size
 from rules.transfer.late import issued_late
 from rules.transfer.place import location
@@ -114,6 +115,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         claims |= facts.time.waterfall.owned("framework", "launch", "sync") & facts.transfer.moves(inward)
         claims |= facts.time.waterfall.owned("copy") & inward.time
     made = facts.transfer.made_around(inward)
+    issued = issued_late(facts, blocked, made if many else EMPTY)
     then = (
         f" After them the GPU idles for {share(late)} while the host goes on, late by the wait."
         if blocked.number
@@ -125,8 +127,8 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         f"{duration(facts.steps.per_step(calls.total_ns))} of {facts.steps.each} "
         f"({share(host)}).{then if late >= limits['min_late_ratio'] else ''}",
         saving=Saving(
-            claims | blocked.removable,
-            usual_claims=claims | issued_late(facts, blocked),
+            claims | blocked.removable | issued,
+            usual_claims=claims | issued,
             behind=facts.sync.behind(calls | made) | (facts.time.waterfall.owned(*_GOES) & made),
             basis="device-idle time inside the small copies to the device, while their tensors are made, in the waits after them, "
             "and behind those as long as the host was at it beside a busy device; likely is what of that the host launches",

@@ -127,19 +127,36 @@ def test_the_ops_around_many_small_copies_go_with_them(each: float) -> None:
     assert found.ns_per_step >= 25 * each * 1_000 + 24 * 2_000
 
 
-def sent_in_turns(*, slow: bool) -> Clocked:
-    """`torch.tensor(n, device="cuda")` in each of 24 short layers, or nothing: 9 us of Python, five ops and a wait each."""
+def sent_in_turns(*, slow: bool, scale: float = 0.06) -> Clocked:
+    """`torch.tensor(n, device="cuda")` in each of 24 layers, or nothing: 9 us of Python, five ops and a wait each.
+
+    The host takes as long to launch a layer as the device to compute one of a scale of 0.06.
+    """
     world = Clocked()
     for _ in world.steps(6):
         for _ in range(24):
-            layers(world, 1, 0.06)
+            layers(world, 1, scale)
             if slow:
                 number_sent(world)
             world.kernel_of("aten::mul", ADD, 4)
-        layers_back(world, 24, 0.12)
+        layers_back(world, 24, 2 * scale)
         update(world, dur=600)
         world.read_value()
     return world
+
+
+@pytest.mark.parametrize("scale", [0.03, 0.06, 0.1, 0.5])
+def test_likely_is_most_of_what_came_whether_the_host_waits_or_makes_beside_the_busy_device(scale: float) -> None:
+    """The shorter the layers, the more of a tensor is made beside the device, and the less is waited for it."""
+    slow, fast = (Facts(sent_in_turns(slow=slow, scale=scale).trace()) for slow in (True, False))
+    saved = slow.steps.per_step(slow.steps.total_ns) - fast.steps.per_step(fast.steps.total_ns)
+    assert 0.7 * saved <= judged(RULE, sent_in_turns(slow=True, scale=scale)).usual_ns_per_step <= saved
+
+
+def test_what_is_made_and_not_waited_for_is_not_likely_to_delay_what_follows() -> None:
+    saving = judged(RULE, dispatched(each=60)).finding.saving
+    assert saving.likely_claims == saving.claims
+    assert saving.behind.total_ns > 0
 
 
 def test_at_most_holds_what_making_the_tensors_takes() -> None:
