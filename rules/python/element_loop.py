@@ -73,7 +73,7 @@ from analyzer.units import share
 from rules.place import location, named
 from rules.python import grouped, read_values
 from rules.python.boxes import OVERLAPS, may_be_of_boxes, of_boxes
-from rules.python.drawn import FOR_ALL, draws, may_be_on_numbers
+from rules.python.drawn import FOR_ALL, draws, on_numbers
 from rules.python.judging import evidence, line_of, saving_of, what
 from rules.python.measuring import measured_seldom, measures, without_gradient
 from rules.python.pairs import of_pairs
@@ -102,14 +102,6 @@ _RECURSION = Advice(
     "python",
     "recursion = torch.compile(recursion)",
     "Where each turn needs the one before (a recursion over time, a sum over paths): the function that holds the loop, compiled.",
-)
-_ON_NUMBERS = Advice(
-    "diff",
-    "-for t in reversed(range(n)):\n-    last = rewards[t] + gamma * last\n-    returns[t] = last\n"
-    "+rewards = rewards.cpu().numpy()\n+for t in reversed(range(n)):\n+    last = rewards[t] + gamma * last\n"
-    "+    returns[t] = last   # an array as well\n+returns = torch.from_numpy(returns)",
-    "Where each turn needs the one before and nothing is differentiated through it, as returns and advantages: the loop on arrays "
-    "of NumPy, where an op on a few values takes about a fifth of the time.",
 )
 _MAY_DEPEND = (
     "The trace does not tell whether a turn needs the one before it: then the loop stays, and compiling it saves less."
@@ -198,10 +190,10 @@ def _fix(facts: Facts, loop: Loop) -> tuple[Advice, ...]:
         return (*waiting, *OVERLAPS)
     if draws(loop) and not loop.backward:
         return (FOR_ALL, *waiting, _whole_tensor(loop))
-    return (*waiting, *(OVERLAPS[:1] if may_be_of_boxes(loop) else ()), *_at_once(loop))
+    return (*waiting, *(OVERLAPS[:1] if may_be_of_boxes(loop) else ()), *_at_once(facts, loop))
 
 
-def _at_once(loop: Loop) -> tuple[Advice, ...]:
+def _at_once(facts: Facts, loop: Loop) -> tuple[Advice, ...]:
     names = " ".join(loop.unit)
     masks = grouped.takes_equal(loop)
     if _of_samples(loop):
@@ -237,7 +229,7 @@ def _at_once(loop: Loop) -> tuple[Advice, ...]:
                 "t[index] = values            # or t.scatter_(0, index, values)",
                 "Where only some elements are written.",
             ),
-            *_on_numbers(loop),
+            *on_numbers(facts, loop),
         )
     if any(name.endswith("::nms") for name in loop.unit):
         return (_ALL_CLASSES,)
@@ -246,14 +238,9 @@ def _at_once(loop: Loop) -> tuple[Advice, ...]:
     return (
         _whole_tensor(loop),
         Advice("python", "y = torch.vmap(f)(x)", "Where `f` is written for one sample and cannot be rewritten."),
-        *_on_numbers(loop),
+        *on_numbers(facts, loop),
         _RECURSION,
     )
-
-
-def _on_numbers(loop: Loop) -> tuple[Advice, ...]:
-    """The loop on numbers of the host, where its turns may be of single numbers, and no gradient goes through them."""
-    return (_ON_NUMBERS,) if not loop.backward and may_be_on_numbers(loop) else ()
 
 
 # What vmap has no rule for, and a compiled function breaks at: ops of an extension's own, and results whose size depends on values.

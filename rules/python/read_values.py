@@ -83,12 +83,12 @@ _OF_CLASSES = Advice(
 )
 _DETACHED = Advice(
     "diff",
-    "-losses = [-log_prob * (r - value.item()) for log_prob, value, r in zip(log_probs, values, returns)]\n"
+    "-losses = [output * (target - value.item()) for output, target, value in zip(outputs, targets, values)]\n"
     "-loss = torch.stack(losses).sum()\n"
-    "+log_probs, values = torch.stack(log_probs), torch.cat(values)\n"
-    "+loss = -(log_probs * (returns - values.detach())).sum()",
-    "Each turn reads a number to compute the loss with, through which no gradient is to go: `.detach()` keeps it a tensor, and the "
-    "loss is computed for all at once.",
+    "+outputs, values = torch.stack(outputs).flatten(), torch.stack(values).flatten()   # of one value each; so are targets\n"
+    "+loss = (outputs * (targets - values.detach())).sum()",
+    "Each turn reads a number to compute the loss with, through which no gradient is to go, as a weight or an advantage: "
+    "`.detach()` keeps it a tensor, and the loss is computed for all at once.",
 )
 _VALUES = Advice(
     "diff",

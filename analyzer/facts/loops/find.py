@@ -17,6 +17,7 @@ from analyzer.facts.loops.backward import BackwardTimes
 from analyzer.facts.loops.loop import Loop
 from analyzer.facts.loops.products import PLAIN_PRODUCTS, none_of_another, of_two_vectors
 from analyzer.facts.loops.sequence import sequence
+from analyzer.facts.loops.values import most_values
 from analyzer.facts.steps.find import Steps
 from analyzer.spans.arrays import BoolArray, Int64Array
 from analyzer.spans.intervals import IntervalSet
@@ -206,6 +207,7 @@ def _loop(
     start, end = tree.frame["start_ns"].to_numpy(), tree.frame["end_ns"].to_numpy()
     starts, ends = start[rows[first]], end[rows[runs.end - 1]]
     split = [names[codes[at - 1]] for at in first.tolist() if at > 0]
+    indexing = np.array([_INDEXING.match(name) is not None for name in names], dtype=bool)
     varies = bool(runs.varies.any())
     some = (
         tuple(names[code] for code in dict.fromkeys(codes[position].tolist()) if names[code] not in unit)
@@ -231,6 +233,7 @@ def _loop(
         pauses=long_pauses(start[rows], end[rows], first, length) & steps.window,
         usual_op_ns=usual_ns(codes[position], end[members] - start[members]),
         varies=varies,
+        most_values=most_values(trace, tree, members, ~indexing[codes[position]]),
     )
 
 

@@ -38,6 +38,8 @@ class Loop(msgspec.Struct, frozen=True):
         varies: Whether turns are not all alike: a branch in the loop. `unit` is the commonest turn then.
         in_some_turns: Names of the ops that other turns have and the commonest has not, in the order in which they come. The
             commonest turn of a loop over masks may be the one that finds nothing to take.
+        most_values: The most values that an argument of one of its ops has, but of those that take elements; None where shapes do
+            not tell.
     """
 
     unit: tuple[str, ...]
@@ -58,6 +60,7 @@ class Loop(msgspec.Struct, frozen=True):
     in_some_turns: tuple[str, ...] = ()
     independent: bool = False
     numbered: bool = False
+    most_values: int | None = None
 
     @property
     def spans(self) -> IntervalSet:

@@ -428,13 +428,47 @@ def test_what_turns_or_shifts_a_tensor_runs_on_no_numbers(unit: tuple[str, ...],
     assert any("numpy" in one.code for one in fix) is numbers
 
 
+def blurred(values: int, *, shapes: bool, device: str | None = None, each: float = 8) -> TraceBuilder:
+    """`y[i] = x[i] * factor + y[i - 1]` of so many values a turn."""
+    builder = world(
+        unit=tuple(f"aten::{name}" for name in ("select", "mul", "add")), backward=False, device=device, each=each
+    )
+    for event in builder.events if shapes else ():
+        if event["name"].startswith("aten::"):
+            whole = event["name"] in ("aten::select", "aten::linear")
+            event["args"] |= {"Input Dims": [[40, values], []] if whole else [[values], []]}
+    return builder
+
+
+def advised(builder: TraceBuilder) -> list[str]:
+    """The code of what is advised for its loop."""
+    return [one.code for one in judged(RULE, builder).finding.fix]
+
+
+@pytest.mark.parametrize("device", [None, "cuda"])
+@pytest.mark.parametrize(("values", "few"), [(1, True), (4096, True), (4097, False), (150_528, False)])
+def test_turns_of_whole_images_run_on_no_numbers(values: int, device: str | None, *, few: bool) -> None:
+    assert any("numpy" in code for code in advised(blurred(values, shapes=True, device=device))) is few
+
+
+@pytest.mark.parametrize(("each", "few"), [(8, True), (40, False)])
+def test_long_ops_on_the_cpu_are_of_many_values_where_no_shapes_tell(each: float, *, few: bool) -> None:
+    assert any("numpy" in code for code in advised(blurred(1, shapes=False, each=each))) is few
+
+
+@pytest.mark.parametrize("shapes", [True, False])
+def test_what_may_be_of_any_field_is_told_in_words_of_none(*, shapes: bool) -> None:
+    """`select`, `mul` and `add` are a filter's as well as those of returns."""
+    assert not [code for code in advised(blurred(1, shapes=shapes)) if "reward" in code or "log_prob" in code]
+
+
 @pytest.mark.parametrize("draw", [(), ("rand",), ("rand", "item"), ("uniform_",)])
 def test_turns_that_draw_numbers_draw_them_for_all_at_once(draw: tuple[str, ...]) -> None:
     unit = tuple(f"aten::{name}" for name in ("select", *draw, "flip", "mul"))
     fix = judged(RULE, world(unit=unit, backward=False)).finding.fix
     assert ("torch.rand(len(x)" in fix[0].code) is bool(draw)
     if draw:
-        assert not [one for one in fix if "rewards" in one.code or "correct +=" in one.code or "recursion" in one.code]
+        assert not [one for one in fix if "numpy" in one.code or "correct +=" in one.code or "recursion" in one.code]
 
 
 def test_the_code_that_draws_for_all_does_what_each_turn_did() -> None:
