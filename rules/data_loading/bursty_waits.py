@@ -11,7 +11,8 @@ at the same moment, empties it, and training stands still until the next batch i
 Durations of the loader's `__next__`: 95th percentile at least 5 times the median, and the longest quarter of the calls holds at
 least 80 % of all waiting, while waiting owns at least 5 % of the step. Equal distances between the long calls mean that the
 prefetch queue is too shallow; unequal ones slow samples or storage. Of a loader without workers what the training thread could
-run and had no core for does not count, and workers whose cores others had are not judged.
+run and had no core for does not count, and workers whose cores others had are not judged. Calls that wait for workers to start, and
+until each has made its first batches, do not count: DL005 tells of them.
 
 ## Example
 Slow:
@@ -92,7 +93,8 @@ _FIND_SLOW = Advice(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the longest quarter of the loader's calls holds nearly all waiting."""
-    wait, pattern = facts.input.wait, facts.input.pattern
+    # What is late behind a start of the workers is no burst, and would come again each epoch (DL005).
+    wait, pattern = facts.input.wait, facts.input.settled
     if not len(wait):
         yield not_applicable("no DataLoader call in the used steps")
         return
@@ -104,7 +106,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     needed = int(max(limits["min_calls"], 2 * workers))
     if not len(pattern.dur_ns):
         yield cannot_tell(
-            f"{count(len(wait), 'call')} of the loader, all at the end of an epoch or the beginning of one (DL005); bursts "
+            f"{count(len(wait), 'call')} of the loader, all at the end of an epoch or while workers start (DL005); bursts "
             f"need {needed} batches: `active={needed}`"
         )
         return

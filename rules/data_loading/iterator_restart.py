@@ -64,7 +64,7 @@ from collections.abc import Iterator
 import msgspec
 
 from analyzer.facts import Facts
-from analyzer.facts.host.restarts import Restarts, epoch_steps
+from analyzer.facts.host.restarts import epoch_steps
 from analyzer.facts.input.first_writes import first_writes
 from analyzer.finding import (
     Advice,
@@ -100,8 +100,6 @@ META = RuleMeta(
 )
 
 _FEW_CALLS = 3
-# Batches that a loader asks of each worker in advance unless it is told otherwise.
-_PREFETCH = 2
 _SPREAD = "spread over the steps of an epoch"
 _NOT_SPREAD = "as if every recording of this length had as many: how long an epoch is was not recorded"
 
@@ -167,17 +165,10 @@ def _marked(facts: Facts) -> _Found | None:
         return None
     longest = int((restarts.first[:, 1] - restarts.ended[:, 0]).max())
     # The whole first call: workers that stay are asked for the next epoch's batches as it begins, and may be as quick as wished.
-    waits = facts.input.wait.owned & (restarts.spans | _refilling(facts, restarts))
-    time = waits | first_writes(facts.device, facts.steps, facts.time, restarts)
+    time = (facts.input.wait.owned & facts.input.starting) | first_writes(
+        facts.device, facts.steps, facts.time, restarts
+    )
     return _Found(time, len(restarts), longest, Confidence.HIGH)
-
-
-def _refilling(facts: Facts, restarts: Restarts) -> IntervalSet:
-    """What the calls after each start take beyond a median one: until every worker has made its share the queue is being filled."""
-    pattern = facts.input.pattern
-    queue = _PREFETCH * (facts.recording.collected.num_workers or 1)
-    # Not beyond the end of an epoch.
-    return pattern.beyond(pattern.following(restarts.first[:, 1], restarts.epoch_end_ns, queue), pattern.median_ns)
 
 
 def _unmarked(facts: Facts, min_times: float) -> _Found | Outcome:

@@ -88,8 +88,9 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     if not wait.multi_process:
         yield not_applicable("no batches from worker processes in the used steps")
         return
-    later = facts.input.pattern.after_first()
-    owned = wait.owned & (later.spans | _first(facts.input.pattern, later.median_ns))
+    settled = facts.input.settled
+    later = settled.after_first()
+    owned = wait.owned & (later.spans | _first(settled, later.median_ns))
     ratio = facts.steps.ratio(owned.total_ns)
     if ratio < limits["min_ratio"]:
         yield clear(f"waiting for workers owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
@@ -117,7 +118,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         + place.sentence(facts),
         saving=Saving(
             owned,
-            behind=facts.sync.behind(facts.input.wait.inside),
+            behind=facts.sync.behind(wait.inside - facts.input.starting),
             basis="idle time inside the loader's `__next__`; reached only if workers always stay ahead",
         ),
         fix=feed_workers(facts),

@@ -12,7 +12,7 @@ step trains, training waits, whatever `num_workers` says.
 Without workers: `load / (cores - 1)` against the rest of the step. With workers: as many workers as cores - 1, and training
 still waits over 1 ms in most steps; a batch then costs `workers * step` times the share of a core that each of them uses, all of
 one where `advisor collect` did not sample it. Cores are those `advisor collect` recorded. The bound is the idle time inside
-`__next__`.
+`__next__`. Workers that are started in the recording make no batch meanwhile: that time is in no figure (DL005).
 
 ## Example
 Slow:
@@ -67,6 +67,7 @@ import msgspec
 from analyzer.facts import Facts
 from analyzer.finding import Advice, Bar, Bars, Confidence, Finding, Outcome, Saving, cannot_tell, clear, not_applicable
 from analyzer.rule import Limits, Rule, RuleMeta, Threshold
+from analyzer.spans.intervals import IntervalSet
 from analyzer.units import count, duration, share
 from rules.data_loading import place
 from rules.data_loading.advice import decode_on_device, more_workers, prepare_offline, united
@@ -122,22 +123,21 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
         return
     batch = _batch(facts)
     if batch is None:
-        workers = count(facts.recording.collected.num_workers or 0, "worker")
-        yield clear(f"{workers} on {count(facts.recording.collected.cores or 0, 'core')}: there is room for more")
+        yield clear(_why_not_short(facts))
         return
     outcome = _fast_enough(facts, batch) or _crowded_out(facts, batch)
     if outcome is not None:
         yield outcome
         return
-    wait = facts.input.wait
-    ratio = facts.steps.ratio(wait.owned.total_ns)
+    wait, waiting = facts.input.wait, _waiting(facts)
+    ratio = facts.steps.ratio(waiting.total_ns)
     yield Finding(
         why=f"A batch costs about {duration(batch.core_ns)} of one core. {count(batch.room, 'core')} beside training can make "
         f"one every {duration(batch.fastest_ns)} at best, but the rest of the step takes only {duration(batch.rest_ns)}: "
         f"{share(ratio)} of the step is waiting.{place.sentence(facts)}",
         saving=Saving(
-            wait.owned,
-            behind=facts.sync.behind(wait.inside),
+            waiting,
+            behind=facts.sync.behind(wait.inside - facts.input.starting),
             basis="idle time inside `__next__`; work moved to the device then costs device time",
         ),
         fix=_fix(facts),
@@ -155,7 +155,7 @@ def _not_told(facts: Facts, limits: Limits) -> Outcome | None:
     wait = facts.input.wait
     if not len(wait):
         return not_applicable("no DataLoader call in the used steps")
-    ratio = facts.steps.ratio(wait.owned.total_ns)
+    ratio = facts.steps.ratio(_waiting(facts).total_ns)
     if ratio < limits["min_ratio"]:
         return clear(f"waiting for data owns {share(ratio)} of the step, below {share(limits['min_ratio'])}")
     if wait.own_workers:
@@ -168,6 +168,19 @@ def _not_told(facts: Facts, limits: Limits) -> Outcome | None:
     if collected.cores is None or (wait.multi_process and collected.num_workers is None):
         return cannot_tell("cores and workers are not in the trace; `advisor collect` records them")
     return clear(sampler_takes(facts)) if sampler_leads(facts) else None
+
+
+def _why_not_short(facts: Facts) -> str:
+    """Why the cores are not known to be what lacks."""
+    workers, cores = facts.recording.collected.num_workers or 0, facts.recording.collected.cores or 0
+    if workers < cores - 1:
+        return f"{count(workers, 'worker')} on {count(cores, 'core')}: there is room for more"
+    return "training waits for few of the batches, or long for few: the workers keep up with the others"
+
+
+def _waiting(facts: Facts) -> IntervalSet:
+    """Waiting for batches that are made; while workers start none is, and more cores or cheaper samples change little (DL005)."""
+    return facts.input.wait.owned - facts.input.starting
 
 
 def _batch(facts: Facts) -> _Batch | None:
@@ -223,15 +236,14 @@ def _core_time(facts: Facts, cores: int) -> float | None:
     wait, workers = facts.input.wait, facts.recording.collected.num_workers or 0
     if wait.single_process:
         return facts.steps.per_step(wait.host.total_ns)
-    later = facts.input.pattern.after_first()
+    later = facts.input.settled.after_first()
     # Waits in bursts are single slow batches, or a short queue (DL004): the workers keep up with the others.
     starved = later.waiting_ratio >= _STARVED_RATIO and not is_bursty(later)
     if workers < cores - 1 or not starved:
         return None
+    usual_ns = facts.steps.per_step(facts.steps.total_ns - (facts.input.starting & facts.steps.window).total_ns)
     used = facts.recording.collected.worker_cpu_ratio
-    if used is not None:
-        return workers * used * facts.steps.per_step(facts.steps.total_ns)
-    return min(workers, max(cores - 1, 1)) * facts.steps.per_step(facts.steps.total_ns)
+    return (min(workers, max(cores - 1, 1)) if used is None else workers * used) * usual_ns
 
 
 def _sampled(facts: Facts) -> bool:

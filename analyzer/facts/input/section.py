@@ -5,9 +5,11 @@ from __future__ import annotations
 import pandas as pd
 
 from analyzer.facts.device.section import DeviceFacts
+from analyzer.facts.host.restarts import Restarts
 from analyzer.facts.host.section import HostFacts
 from analyzer.facts.input.before_sent import BeforeSent, before_sent
 from analyzer.facts.input.code import InputCode, input_code
+from analyzer.facts.input.filling import filling
 from analyzer.facts.input.float_images import FloatImages, float_images
 from analyzer.facts.input.loading import Loading, loading, ops_inside
 from analyzer.facts.input.on_device import OnDevice, on_device
@@ -24,6 +26,7 @@ from analyzer.facts.section import Section
 from analyzer.facts.steps.find import Steps
 from analyzer.facts.time.section import TimeFacts
 from analyzer.facts.transfer.section import TransferFacts
+from analyzer.spans.arrays import Int64Array
 from analyzer.spans.grouping import chosen
 from analyzer.spans.intervals import IntervalSet
 from analyzer.spans.labels import is_any
@@ -92,6 +95,24 @@ class InputFacts(Section):
     def pattern(self) -> WaitPattern:
         """How waiting for batches is spread over the loader's calls."""
         return wait_pattern(self._host, self.wait)
+
+    @property
+    def settled(self) -> WaitPattern:
+        """The same without the calls that fill the queue behind a start of the workers."""
+        return self.pattern.without(self._filling)
+
+    @fact
+    def starting(self) -> IntervalSet:
+        """While workers start: from an epoch's end to the first batch behind, and beyond usual calls until the queue is full."""
+        return self._starts.spans | self.pattern.beyond(self._filling, self.pattern.median_ns)
+
+    @property
+    def _starts(self) -> Restarts:
+        return self._host.restarts.within(self._steps.host_window)
+
+    @fact
+    def _filling(self) -> Int64Array:
+        return filling(self.pattern, self._starts, self._recording.collected.num_workers)
 
     @fact
     def loading(self) -> Loading:

@@ -36,6 +36,11 @@ class WaitPattern(msgspec.Struct, frozen=True):
         """Without the first call, which may hold the start of the workers."""
         return WaitPattern(self.start_ns[1:], self.end_ns[1:], self.dur_ns[1:])
 
+    def without(self, positions: Int64Array) -> WaitPattern:
+        """Without the calls at these positions."""
+        start, end, dur = (np.delete(values, positions) for values in (self.start_ns, self.end_ns, self.dur_ns))
+        return WaitPattern(start, end, dur)
+
     @property
     def spans(self) -> IntervalSet:
         """When a call runs."""
