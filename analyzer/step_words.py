@@ -21,7 +21,7 @@ def speaks_of_training(facts: Facts) -> bool:
     Args:
         facts: The measurements.
     """
-    return not attempt(lambda: facts.model.infers, instead=False)
+    return not (facts.steps.requests or attempt(lambda: facts.model.infers, instead=False))
 
 
 def in_words(said: Finding | Outcome, noun: Noun, *, trains: bool = True) -> Finding | Outcome:

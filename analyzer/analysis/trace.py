@@ -50,8 +50,7 @@ class ExcludedStep(Document, frozen=True, kw_only=True):
 class Steps(Document, frozen=True, kw_only=True):
     """How steps were found. `source`: `ProfilerStep`, `inferred:<how>` or `whole-trace`; `noun`: what to call one.
 
-    `more_excluded`: Steps left out beside those in `excluded`, which has room for a thousand. `one_pass`: Whether each request is
-    one pass of the model, of which an answer takes one a token where text is generated.
+    `more_excluded`: Steps left out beside those in `excluded`, which has room for a thousand.
     """
 
     source: str
@@ -60,7 +59,6 @@ class Steps(Document, frozen=True, kw_only=True):
     excluded: tuple[ExcludedStep, ...]
     noun: Literal["step", "request"] = "step"
     more_excluded: int = 0
-    one_pass: bool = False
 
 
 class TraceInfo(Document, frozen=True, kw_only=True):

@@ -40,8 +40,7 @@ def trace_info(facts: Facts) -> doc.TraceInfo:
             used=facts.steps.count,
             excluded=_excluded(left_out[:MOST_EXCLUDED]),
             more_excluded=max(len(left_out) - MOST_EXCLUDED, 0),
-            noun="request" if facts.steps.requests else "step",
-            one_pass=facts.steps.one_pass,
+            noun="request" if facts.steps.noun == "request" else "step",
         ),
         notes=facts.trace.notes,
     )

@@ -28,9 +28,6 @@ def set_aside(analysis: Analysis) -> Iterator[str]:
             yield f"{total.events}: {raw} as the file states, {cleaned} without what was set aside"
 
 
-_ONE_PASS = "; each request here is one pass of the model, of which an answer takes one a token where text is generated"
-
-
 def mended(repair: Repair) -> str:
     """`3 x: a text held single backslashes; they were doubled (first at byte 35,967, event 214)`."""
     parts = [f"byte {repair.first_offset:,}"] if repair.first_offset is not None else []
@@ -45,15 +42,14 @@ def doubts(analysis: Analysis) -> int:
 
 
 def steps(analysis: Analysis) -> str:
-    """`6 of 7 steps, marked by ProfilerStep`; of requests that are single passes of a model it says so."""
+    """`6 of 7 steps, marked by ProfilerStep`."""
     found = analysis.trace.steps
     if found.source == "whole-trace":
         return "no steps are marked; the whole trace is taken as one"
     how = (
         "marked by prof.step()" if found.source == "ProfilerStep" else f"inferred from {found.source.partition(':')[2]}"
     )
-    what = _ONE_PASS if found.one_pass else ""
-    return f"{found.used} of {count(found.count, found.noun)} used, {how}{what}"
+    return f"{found.used} of {count(found.count, found.noun)} used, {how}"
 
 
 def excluded(analysis: Analysis, most: int = 4) -> list[str]:

@@ -14,14 +14,16 @@ from running.one_rule import judged
 
 
 def dispatching(marks: str) -> TraceBuilder:
-    """Three times 10 ms with 50 kernels, one every 200 us, each waiting for its launch; marked as steps, as requests, or not."""
+    """Three times 10 ms with 50 kernels that wait for their launches; marked as steps, as passes, as requests, or not."""
     builder = TraceBuilder()
     for number in range(3):
         at = number * 10_000
         if marks == "step":
             builder.step(number, at, 10_000)
-        if marks == "request":
+        if marks == "pass":
             builder.annotation(f"execute_context_{number}(64)_generation_0(0)", at, 10_000)
+        if marks == "request":
+            builder.annotation("request", at, 10_000)
         for start in range(at, at + 10_000, 200):
             builder.op("aten::relu", start, 199)
             builder.launch(start + 50, kernel_start=start + 58, kernel_dur=100, op=None, call_dur=5)
@@ -32,6 +34,7 @@ UNITS = pytest.mark.parametrize(
     ("marks", "noun", "each", "rate"),
     [
         ("step", "step", "each 10 ms step", "a step"),
+        ("pass", "step", "each 10 ms step", "a step"),
         ("request", "request", "each 10 ms request", "a request"),
         ("none", "recording", "the 30 ms recording", "in all"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from analyzer.facts.recording.run_places import dict_of, int_of
+from analyzer.facts.recording.stated import dict_of, int_of
 from traces.reader.names.again import SCOPES
 from traces.trace import Meta
 

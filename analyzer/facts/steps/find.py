@@ -167,10 +167,13 @@ class Steps(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def noun(self) -> Literal["step", "request", "recording"]:
-        """What to call one of the used steps: where nothing marks any, it is the whole recording."""
+        """What to call one of the used steps: where nothing marks any, it is the whole recording.
+
+        A pass of a model is no request: an answer takes one for each token or each step of its sampler, and one pass serves many.
+        """
         if self.source == WHOLE_TRACE:
             return "recording"
-        return "request" if self.requests else "step"
+        return "request" if self.requests and not self.one_pass else "step"
 
     @property
     def each(self) -> str:

@@ -13,9 +13,10 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analyzer.facts.recording.said_passes import said_pass, said_passes
+from analyzer.facts.recording.said_passes import said_passes
 from analyzer.facts.recording.training import evaluates, trains
 from analyzer.facts.steps.kernel_periods import kernel_steps
+from analyzer.facts.steps.one_pass import ENGINE_PASSES, is_one_pass
 from analyzer.facts.steps.optimizer_turns import ends_of_rounds, outermost_steps
 from analyzer.facts.steps.tiling_ranges import MIN_REPETITIONS, VARYING, called, cross, tiling_ranges
 from analyzer.facts.steps.tiling_rounds import tiling_rounds
@@ -24,12 +25,8 @@ from analyzer.spans.labels import distinct_texts, is_any
 from traces.patterns import Pattern
 from traces.trace import Trace
 
-# What engines put around a pass of the model whose name need not say what is in it.
-_ENGINE_PASSES = Pattern(
-    r"execute_(?:\d+_)?context_|(?:.*[ .:])?execute_model|execute_new_|(?:.*[ .:])?run_batch\b", re.IGNORECASE
-)
 _ITERATION_RANGES = Pattern(
-    rf"{_ENGINE_PASSES.pattern}|.*run_training_batch"
+    rf"{ENGINE_PASSES.pattern}|.*run_training_batch"
     r"|.*(?:\b|_)(?:training|train|validation|val|test|predict|eval|engine)_step"
     r"|## *forward(?: +\d+)? *##|(?:.*\W)?_?forward_step|gpu_model_runner: forward"
     r"|(?:train|training|inference|decode|prefill|request)[ _]?(?:step|iteration|iter|batch|loop)?\b"
@@ -121,15 +118,9 @@ def _from_ranges(trace: Trace, names_like: Pattern[str], *, requests: bool) -> I
             covered = total
             best = _between_starts(
                 f"annotation {called(rows, str(name))}", start, int(end[-1]), int(rows["thread"].iloc[0]), requests,
-                one_pass=requests and _is_one_pass(str(rows["name"].iloc[0])),
+                one_pass=requests and is_one_pass(str(rows["name"].iloc[0])),
             )  # fmt: skip
     return best
-
-
-def _is_one_pass(name: str) -> bool:
-    """Whether a range of this name is an engine's around one pass of the model."""
-    said = said_pass(name)
-    return _ENGINE_PASSES.match(name) is not None or (said is not None and said.counted)
 
 
 def _whole_round(trace: Trace, ranges: InferredSteps) -> InferredSteps:
@@ -139,7 +130,7 @@ def _whole_round(trace: Trace, ranges: InferredSteps) -> InferredSteps:
         return ranges
     return _between_starts(
         f"annotation {found.name}", found.start_ns, int(found.end_ns[-1]), found.thread, ranges.requests,
-        one_pass=ranges.one_pass,
+        one_pass=ranges.one_pass or (ranges.requests and is_one_pass(found.name)),
     )  # fmt: skip
 
 
@@ -189,7 +180,10 @@ def _from_tiling(trace: Trace, *, requests: bool) -> InferredSteps | None:
     found = tiling_ranges(trace) or tiling_rounds(trace)
     if found is None:
         return None
-    return _between_starts(f"annotation {found.name}", found.start_ns, int(found.end_ns[-1]), found.thread, requests)
+    return _between_starts(
+        f"annotation {found.name}", found.start_ns, int(found.end_ns[-1]), found.thread, requests,
+        one_pass=requests and is_one_pass(found.name),
+    )  # fmt: skip
 
 
 def _from_kernels(trace: Trace, launched: pd.DataFrame, *, requests: bool) -> InferredSteps | None:

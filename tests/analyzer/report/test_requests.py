@@ -91,12 +91,3 @@ def test_names_in_the_verdict_are_code_where_a_format_has_it_and_plain_where_it_
 )
 def test_labels_are_put_in_the_words_of_what_was_recorded(text, of_requests, of_all):
     assert (label(text, "step"), label(text, "request"), label(text, "recording")) == (text, of_requests, of_all)
-
-
-@pytest.mark.parametrize("one_pass", [True, False])
-def test_a_request_that_is_one_pass_of_the_model_is_said_to_be(one_pass):
-    """A token of `model.generate` was called a request, and nothing told what that is."""
-    told = served()
-    steps = msgspec.structs.replace(told.trace.steps, one_pass=one_pass)
-    told = msgspec.structs.replace(told, trace=msgspec.structs.replace(told.trace, steps=steps))
-    assert ("one pass of the model" in recording.steps(told)) is one_pass

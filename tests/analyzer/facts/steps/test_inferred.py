@@ -24,6 +24,34 @@ def test_ranges_a_serving_engine_writes_are_requests() -> None:
     assert steps.frame["dur_ns"].tolist() == [10_000_000] * 3 + [8_000_000]
 
 
+@pytest.mark.parametrize(
+    ("name", "noun"),
+    [
+        ("execute_context_0(0)_generation_4(4)", "step"),
+        ("gpu_model_runner: forward", "step"),
+        ("run_batch", "step"),
+        ("step[DECODE bs=4]", "step"),
+        ("denoising step", "step"),
+        ("decode_token", "step"),
+        ("token", "step"),
+        ("request", "request"),
+        ("request step", "request"),
+        ("generate", "request"),
+        ("predict", "request"),
+        ("passage", "request"),
+    ],
+)
+def test_a_pass_of_the_model_is_no_request(name: str, noun: str) -> None:
+    """A token of 24 ms was called a request; what answers one as a whole is one."""
+    builder = TraceBuilder()
+    for number in range(4):
+        at = number * 10_000
+        builder.annotation(name, at, 9_900)
+        builder.launch(at + 100, kernel_start=at + 200, kernel_dur=9_000)
+    steps = facts(builder).steps
+    assert (steps.requests, steps.noun) == (True, noun)
+
+
 LENGTHS = (8_000, 3_000, 9_500, 6_000)
 
 
@@ -62,7 +90,7 @@ def test_what_frameworks_write_around_an_iteration_is_a_step(name: str) -> None:
         ("execute_context_0(0)_generation_{0}(2)", True), ("execute_{0}_context_3(sq128sk256)_generation_2(sq1sk{0})", True),
         ("execute_new_1_cached_{0}", True), ("gpu_model_runner: execute_model", True), ("scheduler.run_batch", True),
         ("step[DECODE bs={0}]", True), ("decode[bs={0} tok=2]", True),
-        ("request", False), ("decode", False), ("engine_step", False),
+        ("request", False), ("decode", True), ("engine_step", True),
     ],
 )  # fmt: skip
 def test_what_engines_put_around_a_pass_of_the_model_is_one(name: str, one_pass: bool) -> None:

@@ -46,7 +46,7 @@ def test_the_call_that_ends_a_pass_gives_none(watched: Any, passes: int) -> None
     watcher, of_loader = watched
     for _ in range(passes):
         assert list(of_loader([1, 2, 3])) == [1, 2, 3]
-    assert (watcher.counts["loader"], watcher.batches) == (3 * passes, 3 * passes)
+    assert (watcher.counts["loader"], watcher.drawing.batches) == (3 * passes, 3 * passes)
 
 
 def test_a_pass_that_is_left_early_counts_what_it_gave(watched: Any) -> None:
