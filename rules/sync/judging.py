@@ -11,7 +11,7 @@ from analyzer.units import count, duration, listed, share
 from rules.place import location, named
 from rules.python.advice import engine_ahead
 
-# Idle time that the host fills with its own work, and could have filled earlier; a loader's batch comes when it comes.
+# Idle time that the host fills with its own work, and could have filled earlier.
 _OWN_WORK = ("launch", "framework", "optimizer", "python")
 # Behind what was copied to the host its other work may need what was copied: only what it launches is surely no part of that.
 _LAUNCHING = ("launch", "framework", "optimizer")
@@ -62,6 +62,9 @@ def idle_behind(facts: Facts, *reasons: str) -> IntervalSet:
     """
     causes = _LAUNCHING if "copy_out" in reasons else _OWN_WORK
     own = facts.time.waterfall.owned(*causes) - facts.host.profiler_calls - facts.time.waiting_for_work
+    if "copy_out" not in reasons and facts.input.wait.single_process and not facts.input.wait.multi_process:
+        # The loop makes its batches itself. One that workers make comes when it comes.
+        own |= facts.input.wait.owned
     if "copy_out" in reasons:
         owner = facts.host.dispatch_owner(facts.sync.removable(*reasons) & own)
         own = EMPTY if owner is not None and owner.works else own

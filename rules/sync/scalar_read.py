@@ -10,8 +10,10 @@ device has computed it. By then the queue is empty, and the device idles until t
 ## How it is measured
 `|sync owned by scalar reads| / |used steps|`: the part of the cause `sync` inside blocking calls below `aten::item`,
 `aten::_local_scalar_dense`, `aten::is_nonzero`, `aten::equal` or of device-to-host copies of at most 64 bytes, and after them
-until the next kernel while the host catches up; per read never more than the read lasted. An `aten::item` without a copy or a
-synchronisation below it reads a CPU tensor and never counts. Unit: nanoseconds, shown as a share of the step.
+until the next kernel while the host catches up; per read never more than the read lasted. Behind them counts what the host
+does itself: Python, launching, making the next batch in a loader without workers, and no waiting for workers. An `aten::item`
+without a copy or a synchronisation below it reads a CPU tensor and never counts. Unit: nanoseconds, shown as a share of the
+step.
 
 ## Example
 Slow:
