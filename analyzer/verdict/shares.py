@@ -165,7 +165,7 @@ def verdict(
 
 def _warming_up(ratio: float) -> Verdict:
     text = (
-        f"Warm-up: {share(ratio)} of the window is start-up work, which steady training does not repeat; "
+        f"Warm-up: {share(ratio)} of the window is start-up work, which steady steps do not repeat; "
         "record later to see what binds it."
     )
     return Verdict(bound_by="unknown", ratio=ratio, text=text)

@@ -155,8 +155,8 @@ def check(facts: Facts, limits: Limits, claimed: IntervalSet) -> Iterator[Findin
     yield Finding(
         why=(
             f"The GPU idles {duration(facts.steps.per_step(claims.total_ns))} of {facts.steps.each} "
-            f"({share(ratio)}) while the host dispatches {count(round(facts.steps.per_step(kernels)), 'kernel')}: each starts "
-            f"{after_launch(facts.time.lead_ns)}, so none ever waits in a queue.{owned(facts, owner)}"
+            f"({share(ratio)}) while the host dispatches {count(round(facts.steps.per_step(kernels)), 'kernel')}: the median "
+            f"one starts {after_launch(facts.time.lead_ns)}, so hardly any waits in a queue.{owned(facts, owner)}"
             f"{within(facts, claims)}"
             f"{after_waits.sentence(facts, claims)}"
         ),

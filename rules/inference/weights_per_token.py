@@ -5,9 +5,9 @@ Programs that generate text, and spend much of their time in passes of few token
 attention over the cache of keys and values.
 
 ## Why it costs time
-Each pass reads every weight once, whether for one token or for fifty. With 16-bit weights a pass does two operations for each
-weight and token, and reads two bytes for each weight: as many operations a byte as it has tokens. Devices need hundreds of them
-before computing is the limit. So neither faster tensor cores nor a higher clock helps: only fewer bytes a token do. It is no
+Each pass reads every weight that it uses once, whether for one token or for fifty. With 16-bit weights a pass does two operations
+for each weight and token, and reads two bytes for each weight: as many operations a byte as it has tokens. Devices need hundreds of
+them before computing is the limit. So neither faster tensor cores nor a higher clock helps: only fewer bytes a token do. It is no
 fault.
 
 ## How it is measured
@@ -136,7 +136,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     what, reads = (
         ("attention over the cache", "the cache of a text is read for each of its tokens")
         if cache
-        else ("products with weights", f"every weight is read once a pass for {_few(tokens)}")
+        else ("products with weights", f"each weight that a pass uses is read once for {_few(tokens)}")
     )
     yield Finding(
         why=f"Passes that decode take {share(ratio)} of the {facts.steps.noun}, {share(attention if cache else products)} of "

@@ -10,7 +10,7 @@ def passes(found: Generation) -> str:
     """How many passes decode and read prompts: `Of 120 passes 117 decode (8 tokens each, 7.1 ms) and 3 read prompts (95 ms)`."""
     decodes, prompts = found.of("decode"), found.of("prefill")
     tokens = found.decode_tokens
-    each = f"{count(round(tokens), 'token')} each, " if tokens is not None else ""
+    each = f"{count(round(tokens), 'token')}{' each' if len(decodes) != 1 else ''}, " if tokens is not None else ""
     said = [
         f"{len(decodes):,} {'decodes' if len(decodes) == 1 else 'decode'} ({each}{duration(found.median_ns('decode'))})"
     ]
@@ -22,4 +22,6 @@ def passes(found: Generation) -> str:
     if rest:
         said.append(f"{rest:,} {'is' if rest == 1 else 'are'} both or unknown")
     listed = said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+    if len(found.passes) == 1 == len(decodes):
+        return f"The one pass {listed.removeprefix('1 ')}; told by {found.source}."
     return f"Of {count(len(found.passes), 'pass', 'passes')} {listed}; told by {found.source}."

@@ -51,6 +51,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.facts import Facts
+from analyzer.facts.steps.find import WHOLE_TRACE
 from analyzer.finding import Finding, Outcome
 from analyzer.rule import Limits, Rule, RuleMeta
 from analyzer.units import count
@@ -67,9 +68,12 @@ META = RuleMeta(
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where the symptom PG006 exists."""
-    yield from report(
-        facts, META.code, f"{count(len(facts.steps.frame), facts.steps.noun)} found, none left out", (scheduled(facts),)
+    found = (
+        "nothing tells steps apart: the recording is taken as one"
+        if facts.steps.source == WHOLE_TRACE
+        else f"{count(len(facts.steps.frame), facts.steps.noun)} found, none left out"
     )
+    yield from report(facts, META.code, found, (scheduled(facts),))
 
 
 RULE = Rule(META, check, __doc__)

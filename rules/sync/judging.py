@@ -264,13 +264,13 @@ def _evidence(facts: Facts, calls: WaitingCalls, behind: IntervalSet) -> tuple[E
     because = [Bar("device idle because of it", idle)]
     if behind:
         rest = facts.steps.per_step(behind.total_ns) - idle
-        because = [Bar("device idle in them", idle), Bar("device idle behind them", max(rest, 0))]
+        because = [Bar("device idle to the next kernel", idle), Bar("device idle after that", max(rest, 0))]
     columns = (
         Column("op", "text"),
         Column("call", "text"),
         Column("calls", "count"),
         Column("host blocked", "ns"),
-        Column("device idle in them" if behind else "device idle", "ns"),
+        Column("device idle to the next kernel" if behind else "device idle", "ns"),
     )
     return (
         Bars("mean step", "ns", (Bar("host blocked", blocked), *because)),

@@ -104,7 +104,7 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     yield Finding(
         why=f"{size(step_bytes)} of images {facts.steps.a_unit} travel as 32-bit floats; as bytes they would be "
         f"{size(step_bytes / 4)}. "
-        f"Copying them owns {share(ratio)} of the step.",
+        f"Copying them costs {share(ratio)} of the step.",
         saving=Saving(
             owned.scaled(_SAVED), basis="three quarters of the idle time in the calls and of copies beside no kernel"
         ),

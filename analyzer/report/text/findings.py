@@ -130,4 +130,4 @@ def _in_words(fix: Advice) -> str:
     code = fix.code.splitlines()
     if fix.language == "diff":
         code = [line[1:] for line in code if line.startswith("+")]
-    return "; ".join(line.strip() for line in code) or fix.note
+    return "; ".join(line.strip().rstrip(",") for line in code) or fix.note

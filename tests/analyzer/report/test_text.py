@@ -124,10 +124,15 @@ def test_five_cards_then_a_table_then_what_is_minor():
             4_000_000,
             "Fix: torch._foreach_mul_(ones, 2)",
         ),
+        (
+            " loader = DataLoader(\n     dataset,\n+    num_workers=4,\n+    pin_memory=True,\n )",
+            4_000_000,
+            "Fix: num_workers=4; pin_memory=True",
+        ),
         ("-torch.cuda.empty_cache()", 4_000_000, "Fix: Leave it out."),
         ("-torch.cuda.empty_cache()", 0, None),
     ],
-    ids=["what is added", "nothing is added", "a symptom"],
+    ids=["what is added", "arguments", "nothing is added", "a symptom"],
 )
 def test_a_note_says_in_a_line_what_to_change(code: str, ns: int, line: str | None) -> None:
     example = analyses.example()

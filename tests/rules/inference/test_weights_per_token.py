@@ -32,7 +32,7 @@ def test_it_is_told_without_a_saving(form: str) -> None:
     found = judged(RULE, world(form=form))
     assert (found.severity, found.ns_per_step) == (Severity.INFO, 0)
     assert (
-        "75 % of that in products with weights: memory is the limit, as every weight is read once a pass for 8 tokens"
+        "75 % of that in products with weights: memory is the limit, as each weight that a pass uses is read once for 8 tokens"
         in found.finding.why
     )
     assert "4 bits" in fixes(world(form=form))

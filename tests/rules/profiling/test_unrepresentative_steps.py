@@ -40,3 +40,12 @@ def test_a_last_step_that_was_cut_off() -> None:
 
 def test_quiet_when_all_are_alike() -> None:
     assert run(RULE, steps(10_000)).state is State.CLEAR
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_recording_taken_as_one_is_no_recording_found(*, marked: bool) -> None:
+    builder = steps(10_000)
+    builder.events[:] = [event for event in builder.events if marked or not event["name"].startswith("ProfilerStep")]
+    assert run(RULE, builder).reason == (
+        "5 steps found, none left out" if marked else "nothing tells steps apart: the recording is taken as one"
+    )

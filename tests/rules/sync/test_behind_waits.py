@@ -86,10 +86,10 @@ def test_what_is_shown_adds_up_to_what_is_told(kind: str) -> None:
     found = judged(RULES[kind], world(kind))
     bars = next(one for one in found.finding.evidence if isinstance(one, Bars))
     shown = {one.label: one.value for one in bars.bars}
-    told = shown["device idle in them"] + shown["device idle behind them"]
+    told = shown["device idle to the next kernel"] + shown["device idle after that"]
     assert found.finding.saving.usual_claims is not None
     assert told == pytest.approx(found.finding.saving.usual_claims.total_ns / 6, rel=0.001)
-    assert shown["device idle behind them"] > 2 * shown["device idle in them"]
+    assert shown["device idle after that"] > 2 * shown["device idle to the next kernel"]
 
 
 @pytest.mark.parametrize("kind", RULES)
