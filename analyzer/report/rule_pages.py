@@ -30,6 +30,7 @@ terminal. Thresholds are the defaults; `[tool.advisor.rules.CODE]` in pyproject.
 - **Steps** are those the program marks; else ranges that repeat and cover the recording, or the outermost sequence of kernels that
   does. What covers it only in part (a layer) is no step: then the whole recording is one, and no finding is more than low.
   Optimizers that take turns, as those of a GAN, end one step together; tasks with a batch each do not.
+  A pass of a model that only runs is one, as for a token; what a range of requests tells is called a request.
 - **A verdict** names the largest loss of the waterfall, from a fifth of the step on. It needs a rule that measures the same loss
   and found it. A cause that only follows from where the host is meanwhile becomes "Unclear" without one, with the reason; one that
   the trace shows by itself, as a loader's call, keeps its name and says that nothing to change was found. Near the border between

@@ -175,7 +175,7 @@ def _why_not_short(facts: Facts) -> str:
     workers, cores = facts.recording.collected.num_workers or 0, facts.recording.collected.cores or 0
     if workers < cores - 1:
         return f"{count(workers, 'worker')} on {count(cores, 'core')}: there is room for more"
-    return "training waits for few of the batches, or long for few: the workers keep up with the others"
+    return "training waits for fewer than half of the batches, or nearly only for a few: the workers keep up with the others"
 
 
 def _waiting(facts: Facts) -> IntervalSet:
