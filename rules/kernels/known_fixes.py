@@ -41,6 +41,11 @@ _KEPT_CODE = (
     "inputs, targets = (torch.cat(part) for part in zip(*kept))\n"
     "loader = DataLoader(TensorDataset(inputs, targets), batch_size=B, shuffle=True)"
 )
+_REFERENCE = Advice(
+    "python",
+    "args = DPOConfig(..., precompute_ref_log_probs=True)",
+    "Where it is the reference model of trl's `DPOTrainer`: once over the data set, before training, and then no more.",
+)
 
 
 def fixes(facts: Facts, found: Sequence[KnownResult]) -> tuple[Advice, ...]:
@@ -50,7 +55,8 @@ def fixes(facts: Facts, found: Sequence[KnownResult]) -> tuple[Advice, ...]:
         facts: The measurements.
         found: What the collector tells of the calls, those that take longest first.
     """
-    return tuple(dict.fromkeys(_fix(facts, one) for one in found))
+    of_trl = facts.recording.frameworks.uses_trl and any(one.scope == IN_EACH_EPOCH for one in found)
+    return (*((_REFERENCE,) if of_trl else ()), *dict.fromkeys(_fix(facts, one) for one in found))
 
 
 def _fix(facts: Facts, one: KnownResult) -> Advice:

@@ -122,6 +122,13 @@ def test_the_fix_is_of_the_kind(changes: dict[str, Any], words: str) -> None:
     assert words in judged(RULE, world(**changes)).finding.fix[0].code
 
 
+@pytest.mark.parametrize(("scope", "first"), [(IN_EACH_EPOCH, True), (IN_STEP, False)])
+def test_a_reference_model_of_trl_is_run_in_advance_by_its_own_argument(scope: str, *, first: bool) -> None:
+    builder = world(scope=scope)
+    builder.top["advisor"]["frameworks"] = {"loop": ["transformers.trainer"], "data": ["trl.trainer.dpo_trainer"]}
+    assert ("precompute_ref_log_probs=True" in judged(RULE, builder).finding.fix[0].code) is first
+
+
 def test_samples_that_differ_are_said_to() -> None:
     said = run(RULE, world(scope=IN_EACH_EPOCH, random=True)).reason
     assert said == (
