@@ -69,7 +69,8 @@ def _fix(facts: Facts, one: KnownResult) -> Advice:
     return Advice(
         "python",
         _KEPT_CODE,
-        "Once over the data set; training then draws what was kept, and reads no sample again."
+        "Once over the data set; training then draws what was kept, and reads no sample again. Results of unlike length are kept "
+        "one by one."
         f"{_size(facts, one)}{sentence(facts)}",
     )
 

@@ -98,16 +98,24 @@ _WHY = {
 
 def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
     """Fires where calls whose result is known take `min_ratio` of the used steps."""
-    if facts.recording.known_results is None:
+    told = facts.recording.known_results
+    if told is None:
         yield cannot_tell(
             "which calls of modules compute what is known was not recorded: needs `advisor collect` with a script of yours "
-            "that runs ten steps or more before it is recorded, and compiles nothing"
+            "that runs ten steps or more before it is recorded, and compiles nothing (torch 2.1)"
         )
         return
     found = [one for one in facts.kernels.computed_again if _counts(facts, one)]
     found.sort(key=lambda one: -_ns(facts, one))
     ns = sum(_ns(facts, one) for one in found)
     ratio = facts.steps.ratio(ns)
+    unmarked = [one for one in told if not one.marked]
+    if ratio < limits["min_ratio"] and unmarked:
+        yield cannot_tell(
+            f"`{unmarked[0].module}` is called {unmarked[0].calls:,} times a step {_WHY[unmarked[0].scope]}: calls so short and "
+            "many were not marked, so that nobody knows what they take"
+        )
+        return
     if ratio < limits["min_ratio"]:
         yield clear(_clear(facts, ratio, limits["min_ratio"]))
         return

@@ -20,6 +20,7 @@ class KnownResult(msgspec.Struct, frozen=True):
         calls: Such calls a step.
         result_bytes: Bytes of their results, a step.
         forward_only: Whether a gradient goes through such a call and not through the one before, which is then the one to drop.
+        marked: Whether such calls are marked in the recording: not those so short and many that marks would be felt.
         file: File of the program's own line in the first of them; None where no line of its own leads there.
         line: That line.
         function: Its function.
@@ -30,6 +31,7 @@ class KnownResult(msgspec.Struct, frozen=True):
     calls: int
     result_bytes: int
     forward_only: bool
+    marked: bool
     file: str | None
     line: int | None
     function: str | None
@@ -55,6 +57,7 @@ def _result(row: dict[str, object]) -> KnownResult | None:
         calls=calls,
         result_bytes=int_of(row.get("result_bytes")),
         forward_only=row.get("forward_only") is True,
+        marked=row.get("marked") is True,
         file=str(file) if named else None,
         line=line if named else None,
         function=str(function) if named else None,

@@ -19,7 +19,7 @@ RUN = {"steps": 1_000, "times": [[1_000, 10_000_000_000]]}
 
 def world(
     *, scope: str = IN_STEP, told: bool = True, dur: float = 2_000, calls: int = 1, device: str | None = None,
-    forward_only: bool = False, random: bool | None = False, length: int | None = None, line: int | None = 12,
+    forward_only: bool = False, marked: bool = True, random: bool | None = False, length: int | None = None, line: int | None = 12,
 ) -> TraceBuilder:  # fmt: skip
     """Three steps of 10 ms: a call of the model, again, each with an op and a node of the backward pass of 1 ms.
 
@@ -30,13 +30,14 @@ def world(
         calls: Calls a step that the collector tells of.
         device: Where ops compute.
         forward_only: Whether the second call is the one to keep.
+        marked: Whether the collector says that it marked them.
         random: Whether samples come out different in each epoch.
         length: Samples of the data set; None where nobody knows how often the run passes through it.
         line: Where the program makes the call.
     """
     row = {
         "module": "net (Net)", "scope": scope, "calls": calls, "result_bytes": 8_000, "forward_only": forward_only,
-        "file": "train.py", "line": line, "function": "step",
+        "marked": marked, "file": "train.py", "line": line, "function": "step",
     }  # fmt: skip
     advisor: dict[str, Any] = {"dataset": {"name": "Digits", "length": length, "random": random}, "batch_size": 10}
     advisor |= {"computed_again": [row] if calls else []} if told else {}
@@ -86,6 +87,9 @@ def test_on_a_device_kernels_are_counted() -> None:
     [
         ({}, State.FIRED),
         ({"told": False}, State.CANNOT_TELL),
+        # Short calls, of which nobody knows what they take; those that are marked beside them are known.
+        ({"marked": False, "dur": 100, "forward_only": True}, State.CANNOT_TELL),
+        ({"marked": True, "dur": 100, "forward_only": True}, State.CLEAR),
         # Marks that nobody tells of are another's.
         ({"calls": 0}, State.CLEAR),
         ({"scope": IN_EACH_STEP}, State.FIRED),

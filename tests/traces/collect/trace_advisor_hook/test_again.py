@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from traces.collect.trace_advisor_hook.again.again import hold
+from traces.collect.trace_advisor_hook.again.again import Again, hold
 from traces.collect.trace_advisor_hook.again.follow import Follow, Repeat
 from traces.collect.trace_advisor_hook.marks import scope
 from traces.collect.trace_advisor_hook.marks.known_marks import OfModule
@@ -264,3 +264,30 @@ def test_the_reader_knows_the_ranges_by_the_same_words() -> None:
     for one in again.SCOPES:
         assert again.scope_and_module(scope.range_name(one, "net.fc: 1 (Linear)")) == (one, "net.fc: 1 (Linear)")
     assert again.scope_and_module("Computed again by hand: x") is None
+
+
+@pytest.mark.parametrize(("step_ns", "marked"), [(3_000_000, True), (1_900_000, False)])
+def test_what_would_take_long_to_mark_is_told_and_not_marked(step_ns: int, *, marked: bool) -> None:
+    """Two more calls a step of 20 us each: two hundredths of 2 ms."""
+    loop = Loop()
+    look = Again(lambda: loop.backward, lambda: loop.updated)
+    for number in range(1, 5):
+        look.after_skipped(number, step_ns, skipping=10, steps_train=True)
+        loop.batch = torch.randn(8, 4)
+        for _ in range(3):
+            loop.trained(loop.batch)
+    assert [(row["calls"], row["marked"]) for row in look.told() or ()] == [(2, marked)]
+    held = look.marks()
+    assert len(held) == marked
+    for one in held:
+        one.end()
+
+
+@pytest.mark.parametrize("skipping", [4, 5])
+def test_loops_that_are_recorded_at_once_are_not_looked_at(skipping: int) -> None:
+    loop = Loop()
+    look = Again(lambda: loop.backward, lambda: loop.updated)
+    for number in range(1, 5):
+        look.after_skipped(number, 10_000_000, skipping=skipping, steps_train=True)
+        loop.trained(loop.batch)
+    assert (look.told() is None) is (skipping == 4)

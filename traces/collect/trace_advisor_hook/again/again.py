@@ -30,7 +30,9 @@ class Again:
     def __init__(self, busy: Callable[[], bool], trained: Callable[[], set[int]]) -> None:
         self.busy, self.trained = busy, trained
         self.follow: Follow | None = None
+        # What was found, and what of it costs little enough to mark.
         self.found: list[Repeat] | None = None
+        self.cheap: list[Repeat] = []
         # Of the steps that are looked at; when the first one began nobody knows.
         self.took_ns: list[int] = []
 
@@ -46,8 +48,8 @@ class Again:
         with contextlib.suppress(*FAILURES):
             if number == _FIRST:
                 self.end_look()
-                self.found, self.took_ns = None, []
-                if skipping > _FIRST + _STEPS and not compiles():
+                self.found, self.cheap, self.took_ns = None, [], []
+                if skipping > _FIRST + _STEPS and _able():
                     self.follow = Follow(self.busy, self.trained, steps_train=steps_train)
                     self.follow.start()
                 return
@@ -55,7 +57,9 @@ class Again:
             if self.follow is not None:
                 self.follow.next_step()
                 if number == _FIRST + _STEPS:
-                    self.found = None if self.follow.calls.too_many else self._cheap(self.follow.found())
+                    if not self.follow.calls.too_many:
+                        self.found = self.follow.found()
+                        self.cheap = self._cheap(self.found)
                     self.end_look()
 
     def end_look(self) -> None:
@@ -81,12 +85,13 @@ class Again:
     def marks(self) -> list[OfModule]:
         """Marks on the calls of what was found, from now on."""
         self.end_look()
-        able = hasattr(sys.modules["torch"]._C._profiler, "_RecordFunctionFast") and not compiles()
-        return hold(self.found, self.busy) if self.found and able else []
+        if not _able():
+            self.cheap = []
+        return hold(self.cheap, self.busy)
 
     def told(self) -> list[dict[str, Any]] | None:
         """What was found, which may be nothing; None where nobody looked."""
-        return None if self.found is None else [_row(one) for one in self.found]
+        return None if self.found is None else [_row(one, marked=one in self.cheap) for one in self.found]
 
 
 def hold(found: list[Repeat], busy: Callable[[], bool]) -> list[OfModule]:
@@ -103,9 +108,16 @@ def hold(found: list[Repeat], busy: Callable[[], bool]) -> list[OfModule]:
     return held
 
 
-def _row(one: Repeat) -> dict[str, Any]:
+def _able() -> bool:
+    """Whether modules can be looked at and their calls marked (torch 2.1), without being compiled anew."""
+    torch: Any = sys.modules["torch"]
+    marks = hasattr(torch._C._profiler, "_RecordFunctionFast") and hasattr(torch.Tensor, "untyped_storage")
+    return marks and not compiles()
+
+
+def _row(one: Repeat, *, marked: bool) -> dict[str, Any]:
     file, line, function = one.line or (None, None, None)
     return {
         "module": one.label, "scope": one.scope, "calls": one.calls, "result_bytes": one.result_bytes,
-        "forward_only": one.forward_only, "file": file, "line": line, "function": function,
+        "forward_only": one.forward_only, "marked": marked, "file": file, "line": line, "function": function,
     }  # fmt: skip
