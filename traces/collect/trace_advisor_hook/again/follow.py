@@ -89,11 +89,9 @@ class Follow:
     def next_step(self) -> None:
         """A step is over."""
         self.step += 1
-        if self.step == 1:
-            # Of the first step no result was kept.
-            self.results = {}
-        first = {key: result for key, result in self.results.items() if key in self.seen}
-        self.before, self.results = self.seen, first
+        # Results of arguments that did not come again are of no use any more.
+        self.results = {key: result for key, result in self.results.items() if key in self.seen}
+        self.before = self.seen
         self.calls.count = 0
         self._begin()
 
@@ -111,7 +109,7 @@ class Follow:
         call.known = around is not None and around.known
         if signature is None or key is None:
             return
-        if around is None and not self.trained_ran and random_states() == self.states:
+        if around is None and self._untouched():
             self.given |= signature.storages
             self.kept += signature.kept
         if not call.known:
@@ -129,9 +127,13 @@ class Follow:
             return None
         if key in self.before:
             return IN_EACH_STEP
-        # By what a batch brought, or was made of it with no trained module and no random number in between.
-        of_samples = signature.storages <= self.given or (not self.trained_ran and random_states() == self.states)
-        return IN_EACH_EPOCH if of_samples and any(True for _ in call.module.parameters()) else None
+        if self.states is None or not any(True for _ in call.module.parameters()):
+            return None
+        return IN_EACH_EPOCH if signature.storages <= self.given or self._untouched() else None
+
+    def _untouched(self) -> bool:
+        """Whether all that there is was made of the batch with no trained module, and no random number, in between."""
+        return self.states is not None and not self.trained_ran and random_states() == self.states
 
     def _trains(self, module: Any) -> bool:
         known = self.trains.get(id(module))
