@@ -206,6 +206,17 @@ def test_two_steps_have_to_agree() -> None:
     assert repeats(lambda loop: loop.trained(loop.batch).sum(), steps=2)[1] == []
 
 
+def test_what_cannot_be_compared_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights that are shared out among ranks may not be looked at by one of them."""
+
+    def refused(module: nn.Module) -> list[torch.Tensor]:
+        raise RuntimeError
+
+    monkeypatch.setattr("traces.collect.trace_advisor_hook.again.follow._weights", refused)
+    assert told(lambda loop: loop.trained(loop.batch).sum() + loop.trained(loop.batch).mean()) == []
+    assert told(lambda loop: loop.trained(frozen(loop, loop.batch)).sum()) == []
+
+
 def marked(step: Step, steps: int = 3) -> list[str]:
     """Names of the ranges in steps that are recorded behind those that were looked at."""
     loop, found = repeats(step)
