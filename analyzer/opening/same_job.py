@@ -43,14 +43,17 @@ def _rank(path: Path) -> tuple[int, int] | None:
     Raises:
         AdvisorError: It cannot be read.
     """
+    from analyzer.ranks.files import head_of_summary
     from traces.progress import silent
     from traces.reader.input.source import Source
     from traces.reader.mend.repairs import Repairs
 
     if path.exists() and not path.is_file():
         return None
-    with Source(path, silent, Repairs(path.name)) as source:
-        head = next(source.blocks(), b"")
+    head = head_of_summary(path)
+    if head is None:
+        with Source(path, silent, Repairs(path.name)) as source:
+            head = next(source.blocks(), b"")
     match = _STATED.search(head)
     if match is None:
         return None

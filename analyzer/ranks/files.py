@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
@@ -23,7 +24,8 @@ _NAME_CHARS = 160
 _GZIP = b"\x1f\x8b"
 # `kind` is the first key that is written.
 _MARK = b'"' + SUMMARY_KIND.encode() + b'"'
-_LOOKED_AT = 200
+# What a summary states of its rank stands at its beginning, and that it is one at the very first.
+_LOOKED_AT, _MARK_WITHIN = 4_096, 200
 
 
 def encode(summary: RankSummary, *, compress: bool = True, most_bytes: int = MOST_BYTES) -> bytes:
@@ -189,15 +191,19 @@ def _contradicts(where: str, why: str) -> UnreadableTraceError:
 
 def looks_like_summary(path: Path) -> bool:
     """Whether a file is a summary, by its first bytes; what a pipe gave would be gone afterwards, so it is none."""
+    return head_of_summary(path) is not None
+
+
+def head_of_summary(path: Path) -> bytes | None:
+    """The beginning of a summary, unpacked, in which it states its rank; None of another file, or a pipe."""
     try:
         if not path.is_file():
-            return False
+            return None
         with path.open("rb") as file:
-            head = file.read(2)
+            packed = file.read(2) == _GZIP
             file.seek(0)
-            if head == _GZIP:
-                with gzip.open(file) as unpacked:
-                    return _MARK in unpacked.read(_LOOKED_AT)
-            return _MARK in file.read(_LOOKED_AT)
+            with gzip.open(file) if packed else nullcontext(file) as text:
+                head: bytes = text.read(_LOOKED_AT)
     except (OSError, EOFError, ValueError, zlib.error):
-        return False
+        return None
+    return head if _MARK in head[:_MARK_WITHIN] else None
