@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from io import BufferedReader
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from analyzer.opening import STDIN
 from traces.errors import UnreadableTraceError
 from traces.patterns import Pattern
 from traces.progress import Progress, silent
+from traces.reader.input.own import COMPARISON, TUNING
 from traces.reader.input.standard_input import standard_input
 
 _HEAD_BYTES = 4_096
@@ -22,8 +24,6 @@ _JSON_HEAD = Pattern(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"schema_version"\s*:')
 _HTML_HEAD = Pattern(
     rb"^(?:\xef\xbb\xbf)?\s*<!doctype html>.*<meta name=\"generator\" content=\"advisor", re.DOTALL | re.I
 )
-_COMPARISON_JSON = Pattern(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"schema_version"\s*:\s*"[\d.]*"\s*,\s*"before"\s*:')
-_TUNING_JSON = Pattern(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"schema_version"\s*:\s*"[\d.]*"\s*,\s*"tool"\s*:\s*"')
 _COMPARISON_PAGE, _TUNING_PAGE = (
     f'<script type="application/json" id="{name}">'.encode() for name in (COMPARISON_ID, TUNING_ID)
 )
@@ -107,9 +107,10 @@ def _tuning(path: Path) -> UnreadableTraceError:
 
 
 def _decoded(text: bytes, path: Path) -> Analysis:
-    if _COMPARISON_JSON.match(text):
+    marked = text.removeprefix(BOM_UTF8)
+    if COMPARISON.search(marked):
         raise _comparison(path)
-    if _TUNING_JSON.match(text):
+    if TUNING.search(marked):
         raise _tuning(path)
     try:
         return msgspec.json.decode(text, type=Analysis)

@@ -57,8 +57,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from analyzer.facts import Facts
 from analyzer.facts.kernels.computed_again import ComputedAgain
+from analyzer.facts.recording.known_results import KnownResult
 from analyzer.finding import (
     Bar,
     Bars,
@@ -105,32 +108,47 @@ def check(facts: Facts, limits: Limits) -> Iterator[Finding | Outcome]:
             "that runs ten steps or more before it is recorded, and compiles nothing (torch 2.1)"
         )
         return
-    found = [one for one in facts.kernels.computed_again if _counts(facts, one)]
-    found.sort(key=lambda one: -_ns(facts, one))
-    ns = sum(_ns(facts, one) for one in found)
+    found = sorted(_parts(facts), key=lambda one: -one.ns)
+    ns = sum(one.ns for one in found)
     ratio = facts.steps.ratio(ns)
     unmarked = [one for one in told if not one.marked]
     if ratio < limits["min_ratio"] and unmarked:
         yield cannot_tell(
-            f"`{unmarked[0].module}` is called {unmarked[0].calls:,} times a step {_WHY[unmarked[0].scope]}: calls so short and "
-            "many were not marked, so that nobody knows what they take"
+            f"{_what(unmarked[0])}: calls so short and many were not marked, so that nobody knows what they take"
         )
         return
     if ratio < limits["min_ratio"]:
         yield clear(_clear(facts, ratio, limits["min_ratio"]))
         return
-    first = found[0].told
+    first = found[0].of.told
     yield Finding(
         why=_why(facts, found, ratio),
         saving=_saving(facts, found, ns),
-        fix=fixes(facts, [one.told for one in found]),
+        fix=fixes(facts, [one.of.told for one in found]),
         verify="Record again: the calls are fewer, and this finding is gone. What the program computes should be the same.",
-        steps_seen=facts.steps.count_with(IntervalSet.union([one.spans for one in found])),
+        steps_seen=facts.steps.count_with(IntervalSet.union([one.of.spans for one in found])),
         confidence=Confidence.MEDIUM if first.scope == IN_EACH_EPOCH else Confidence.HIGH,
-        evidence=(_bars(facts, found),),
+        evidence=(_bars(facts, found, ns),),
         caveats=_caveats(facts, found),
         location=None if first.file is None else Location(first.file, first.line, first.function),
     )
+
+
+class _Part(msgspec.Struct, frozen=True, eq=False):
+    """Calls of one module that could go, the share of them that does, and the time of that share in the used steps."""
+
+    of: ComputedAgain
+    left_ratio: float
+    ns: int
+
+
+def _parts(facts: Facts) -> Iterator[_Part]:
+    for one in facts.kernels.computed_again:
+        if _counts(facts, one):
+            left, spans = _left_ratio(facts, one), one.spans
+            if facts.device.main is not None:
+                spans = facts.kernels.named.spans(one.kernels)
+            yield _Part(one, left, int(left * spans.total_ns))
 
 
 def _counts(facts: Facts, one: ComputedAgain) -> bool:
@@ -146,18 +164,15 @@ def _left_ratio(facts: Facts, one: ComputedAgain) -> float:
     return 1.0 if one.told.scope != IN_EACH_EPOCH or passes is None else 1 - 1 / passes
 
 
-def _ns(facts: Facts, one: ComputedAgain) -> int:
-    spans = one.spans if facts.device.main is None else facts.kernels.named.spans(one.kernels)
-    return int(_left_ratio(facts, one) * spans.total_ns)
+def _what(told: KnownResult) -> str:
+    """Which module it is, how often it is called, and why its result is known."""
+    often = "once" if told.calls == 1 else f"{told.calls:,} times"
+    called = "" if told.scope == IN_EACH_EPOCH else f"is called {often} a step "
+    return f"`{told.module}` {called}{_WHY[told.scope]}"
 
 
-def _why(facts: Facts, found: list[ComputedAgain], ratio: float) -> str:
-    said = []
-    for one in found:
-        steps = duration(facts.steps.per_step(_ns(facts, one)))
-        often = "once" if one.told.calls == 1 else f"{one.told.calls:,} times"
-        called = "" if one.told.scope == IN_EACH_EPOCH else f"is called {often} a step "
-        said.append(f"`{one.told.module}` {called}{_WHY[one.told.scope]} ({steps})")
+def _why(facts: Facts, found: list[_Part], ratio: float) -> str:
+    said = (f"{_what(one.of.told)} ({duration(facts.steps.per_step(one.ns))})" for one in found)
     return f"{share(ratio)} of the step computes what is known already. " + "; ".join(said) + "."
 
 
@@ -171,26 +186,26 @@ def _clear(facts: Facts, ratio: float, limit: float) -> str:
     return f"calls of modules whose result is known take {share(ratio)} of the step, below {share(limit)}"
 
 
-def _saving(facts: Facts, found: list[ComputedAgain], ns: int) -> Saving:
+def _saving(facts: Facts, found: list[_Part], ns: int) -> Saving:
     basis = "these calls and their backward pass, if none of them is made"
-    if any(one.told.scope == IN_EACH_EPOCH for one in found):
+    if any(one.of.told.scope == IN_EACH_EPOCH for one in found):
         basis += "; of what is the same in each epoch the first pass is left over, as far as the run's passes are known"
-    parts = [(one, _left_ratio(facts, one)) for one in found]
     if facts.device.main is None:
-        return Saving(
-            IntervalSet.union([one.spans.scaled(left) for one, left in parts]), basis=basis, kind=Figure.ESTIMATE
-        )
-    return kernel_saving(facts, ns, basis, of=[(one.kernels, left) for one, left in parts], kind=Figure.ESTIMATE)
+        claims = IntervalSet.union([one.of.spans.scaled(one.left_ratio) for one in found])
+        return Saving(claims, basis=basis, kind=Figure.ESTIMATE)
+    parts = [(one.of.kernels, one.left_ratio) for one in found]
+    return kernel_saving(facts, ns, basis, of=parts, kind=Figure.ESTIMATE)
 
 
-def _bars(facts: Facts, found: list[ComputedAgain]) -> Bars:
-    known = [Bar(one.told.module, facts.steps.per_step(_ns(facts, one))) for one in found]
-    rest = facts.steps.per_step(facts.steps.window.total_ns - sum(_ns(facts, one) for one in found))
-    return Bars("mean step", "ns", (*known, Bar("rest of the step", rest)))
+def _bars(facts: Facts, found: list[_Part], ns: int) -> Bars:
+    known = [Bar(one.of.told.module, facts.steps.per_step(one.ns)) for one in found]
+    return Bars(
+        "mean step", "ns", (*known, Bar("rest of the step", facts.steps.per_step(facts.steps.window.total_ns - ns)))
+    )
 
 
-def _caveats(facts: Facts, found: list[ComputedAgain]) -> tuple[str, ...]:
-    scopes = {one.told.scope for one in found}
+def _caveats(facts: Facts, found: list[_Part]) -> tuple[str, ...]:
+    scopes = {one.of.told.scope for one in found}
     caveats = []
     if IN_EACH_EPOCH in scopes:
         caveats.append("Where the model is trained later on, or brought up to date, what was kept is no longer true.")

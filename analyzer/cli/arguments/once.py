@@ -17,13 +17,13 @@ def once(places: Sequence[_Named]) -> list[_Named]:
     first: dict[str, _Named] = {}
     again: dict[str, _Named] = {}
     for place in places:
-        if first.setdefault(_which(place), place) is not place:
-            again.setdefault(_which(place), place)
+        if first.setdefault(identity(place), place) is not place:
+            again.setdefault(identity(place), place)
     for which in again:
         note(f"{first[which]} is named more than once, and is read once")
     return list(first.values())
 
 
-def _which(place: Path | str) -> str:
+def identity(place: Path | str) -> str:
     """What tells a file from others, by whatever way it is named; the standard input and URLs by their names."""
     return os.path.realpath(place) if isinstance(place, Path) and str(place) != "-" else str(place)

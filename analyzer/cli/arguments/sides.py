@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from analyzer.cli.arguments.once import identity
 from analyzer.cli.streams.notes import note
 from analyzer.cli.streams.progress import ProgressLine
 from traces.errors import UsageError
@@ -37,8 +37,8 @@ def traces_of(paths: Sequence[Path], baseline: str | None) -> tuple[list[Path], 
         )
     half = len(paths) // 2
     before, after = traces_in(paths[:half]), traces_in(paths[half:])
-    both = {os.path.realpath(path) for path in before}
-    same = next((path for path in after if os.path.realpath(path) in both), None)
+    both = set(map(identity, before))
+    same = next((path for path in after if identity(path) in both), None)
     if same is not None:
         note(f"{same} is on both sides: nothing of it can differ")
     return before, after

@@ -107,6 +107,23 @@ def test_when_it_fires(changes: dict[str, Any], state: State) -> None:
     assert run(RULE, world(**changes)).state is state
 
 
+@pytest.mark.parametrize(
+    ("scope", "words"),
+    [
+        (
+            IN_STEP,
+            "`net (Net)` is called 24 times a step with the very tensors of an earlier call in it: calls so short",
+        ),
+        (
+            IN_EACH_EPOCH,
+            "`net (Net)` is not trained and draws no random numbers: for a sample it gives the same in each epoch",
+        ),
+    ],
+)
+def test_why_calls_that_were_not_marked_are_known_is_said(scope: str, words: str) -> None:
+    assert run(RULE, world(scope=scope, calls=24, marked=False, dur=100, forward_only=True)).reason.startswith(words)
+
+
 def test_the_first_pass_over_the_data_is_left_over() -> None:
     found = judged(RULE, world(scope=IN_EACH_EPOCH, length=2_500))
     assert found.ns_per_step == pytest.approx(0.75 * 3_000_000, rel=1e-4)

@@ -172,8 +172,11 @@ class Untrained:
 
     def trained(self) -> set[int]:
         """Identities of the tensors that optimizers update, of those that have stepped."""
-        optimizers = [one for ref in self.optimizers.values() if (one := ref()) is not None]
-        return {id(parameter) for optimizer in optimizers for parameter in _parameters(optimizer)}
+        return {id(parameter) for optimizer in self._stepping() for parameter in _parameters(optimizer)}
+
+    def _stepping(self) -> list[Any]:
+        """Optimizers that have stepped, and are not gone."""
+        return [one for ref in self.optimizers.values() if (one := ref()) is not None]
 
     def _note(self, optimizer: Any) -> None:
         self.updated.update((id(one), weakref.ref(one)) for one in _parameters(optimizer))
@@ -187,9 +190,8 @@ class Untrained:
         Args:
             size: World size of the job.
         """
-        for ref in self.optimizers.values():
-            if (optimizer := ref()) is not None:
-                self._note(optimizer)
+        for optimizer in self._stepping():
+            self._note(optimizer)
         trained = {one for one, ref in self.updated.items() if ref() is not None}
         gone = any(ref() is None for ref in self.seen.values())
         if not self.leaves or gone or size > 1 or trained.isdisjoint(self.leaves):

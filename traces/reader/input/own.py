@@ -7,17 +7,15 @@ import re
 from traces.patterns import Pattern
 
 _VERSIONED = rb'\A\s*\{\s*"schema_version"\s*:\s*"[\d.]*"\s*,\s*'
+COMPARISON, TUNING = (Pattern(_VERSIONED + first) for first in (rb'"before"\s*:', rb'"tool"\s*:\s*"'))
 _TRACE = "give the trace that it was made from"
 _KINDS: tuple[tuple[Pattern[bytes], tuple[str, str]], ...] = (
     (
         Pattern(_VERSIONED + rb'"tool"\s*:\s*\{'),
         ("a report that advisor wrote", f"{_TRACE}; `advisor explain` opens the report"),
     ),
-    (Pattern(_VERSIONED + rb'"before"\s*:'), ("a comparison that advisor wrote", "give the trace of one side")),
-    (
-        Pattern(_VERSIONED + rb'"tool"\s*:\s*"'),
-        ("the result of a tuning", "give the recording, baseline.json in the folder of the tuning"),
-    ),
+    (COMPARISON, ("a comparison that advisor wrote", "give the trace of one side")),
+    (TUNING, ("the result of a tuning", "give the recording, baseline.json in the folder of the tuning")),
     (Pattern(rb'\A\s*\{\s*"kind"\s*:\s*"advisor-rank-summary"'), ("the summary of a rank", _TRACE)),
     (
         Pattern(rb'\A\s*\{\s*"version"\s*:\s*"[\d.]*"\s*,\s*"name"\s*:\s*"[^"]*"\s*,\s*"runs"\s*:'),

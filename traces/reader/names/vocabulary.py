@@ -160,7 +160,7 @@ _RANGES_AMONG_OPS = Pattern(
     r"dynamo$|entire_(?:frame|backward)_compile$"
     r"|ProfilerStep#|enumerate\((?:DataLoader|DataPipe)\)#|Optimizer\.(?:step|zero_grad)#|.*\(dynamo_timed\)\s*$|\[pl\]|##.*##$"
     # As `advisor collect --modules` marks calls, and `advisor collect` those whose result is known.
-    r"|nn\.Module: |Computed again in "
+    rf"|nn\.Module: |{AGAIN}in "
 )
 
 

@@ -217,6 +217,23 @@ def test_what_cannot_be_compared_is_not_told(monkeypatch: pytest.MonkeyPatch) ->
     assert told(lambda loop: loop.trained(frozen(loop, loop.batch)).sum()) == []
 
 
+@pytest.mark.parametrize(("most", "found"), [(2, [("Linear", IN_STEP, 1)]), (1, None)])
+def test_of_a_step_with_too_many_calls_nothing_is_told(
+    monkeypatch: pytest.MonkeyPatch, most: int, found: Told | None
+) -> None:
+    """Of those beyond nobody has seen which come again."""
+    monkeypatch.setattr("traces.collect.trace_advisor_hook.again.calls._MOST_CALLS", most)
+    loop = Loop()
+    look = Again(lambda: loop.backward, lambda: loop.updated)
+    for number in range(1, 5):
+        look.after_skipped(number, 10_000_000, skipping=10, steps_train=True)
+        loop.batch = torch.randn(8, 4)
+        for _ in range(2):
+            loop.trained(loop.batch)
+    rows = look.told()
+    assert (None if rows is None else [(row["module"], row["scope"], row["calls"]) for row in rows]) == found
+
+
 def marked(step: Step, steps: int = 3) -> list[str]:
     """Names of the ranges in steps that are recorded behind those that were looked at."""
     loop, found = repeats(step)

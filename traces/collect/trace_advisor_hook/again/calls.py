@@ -55,12 +55,14 @@ class Calls:
         self.handles: list[Any] = []
         self.stack: list[Call] = []
         self.count = 0
+        # Whether some step has had more calls than can be looked at.
+        self.too_many = False
         self.pid = os.getpid()
 
     def start(self) -> None:
         """From the next call on."""
         self.stop()
-        self.count, self.pid = 0, os.getpid()
+        self.count, self.too_many, self.pid = 0, False, os.getpid()
         hooks = sys.modules["torch.nn.modules.module"]
         with contextlib.suppress(*FAILURES):
             self.handles.append(hooks.register_module_forward_pre_hook(self.enter))
@@ -73,16 +75,16 @@ class Calls:
         for handle in handles:
             handle.remove()
 
-    @property
-    def too_many(self) -> bool:
-        """Whether a step has more calls than can be looked at."""
-        return self.count > _MOST_CALLS
+    def next_step(self) -> None:
+        """A step is over."""
+        self.count = 0
 
     def enter(self, module: Any, arguments: Any) -> None:
         """A call begins."""
         if os.getpid() != self.pid or threading.current_thread() is not threading.main_thread() or self.busy():
             return
         self.count += 1
+        self.too_many |= self.count > _MOST_CALLS
         if self.too_many or is_being_traced():
             return
         call = Call(module, self.stack[0].module if self.stack else module, None)

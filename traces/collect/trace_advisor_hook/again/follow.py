@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..common import FAILURES
+from ..marks.module_marks import called
 from ..marks.scope import IN_EACH_EPOCH, IN_EACH_STEP, IN_STEP
 from ..marks.signature import Unknown, close, equal, sampled, storages, tensors
 from ..software.own_code import own_line
@@ -92,7 +93,7 @@ class Follow:
         # Results of arguments that did not come again are of no use any more.
         self.results = {key: result for key, result in self.results.items() if key in self.seen}
         self.before = self.seen
-        self.calls.count = 0
+        self.calls.next_step()
         self._begin()
 
     def after_batch(self, batch: Any) -> None:
@@ -203,7 +204,7 @@ class Follow:
 
     def found(self) -> list[Repeat]:
         """What both steps that were compared computed again, as often."""
-        if self.step < 3 or self.calls.too_many:
+        if self.step < 3:
             return []
         first, second = self.repeats[1], self.repeats[2]
         return [
@@ -219,10 +220,9 @@ def _weights(module: Any) -> list[Any]:
 
 
 def _label(call: Call) -> str:
-    """`layers.0.linear (Linear)`, by its name in the outermost module that is being called; else its class."""
+    """What the module is called by the outermost one that is being called."""
     name = next((name for name, inner in call.root.named_modules() if inner is call.module), "")
-    own = type(call.module).__name__
-    return f"{name} ({own})" if name else own
+    return called(name, call.module)
 
 
 def _writes_statistics(module: Any) -> bool:

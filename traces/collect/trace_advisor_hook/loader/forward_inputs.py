@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..common import FAILURES
+from ..marks.signature import tensors
 
 
 class ForwardInputs:
@@ -24,7 +23,7 @@ class ForwardInputs:
             named: By name; None where nobody knows.
         """
         try:
-            sizes = {tensor.shape[0] for tensor in _tensors((arguments, named)) if len(tensor.shape) > 1}
+            sizes = {tensor.shape[0] for tensor in tensors((arguments, named)) if len(tensor.shape) > 1}
         except FAILURES:
             return
         self.calls += 1
@@ -33,13 +32,3 @@ class ForwardInputs:
     def told(self) -> dict[str, int]:
         """Both counts."""
         return {"calls": self.calls, "single": self.single}
-
-
-def _tensors(value: Any) -> Iterator[Any]:
-    if isinstance(value, sys.modules["torch"].Tensor):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from _tensors(list(value.values()))
-    elif isinstance(value, list | tuple) and len(value) < 64:
-        for one in value:
-            yield from _tensors(one)

@@ -129,11 +129,16 @@ class ModuleMarks:
         own = type(module).__name__
         if outermost:
             for name, inner in module.named_modules():
-                text = f"{name} ({type(inner).__name__})" if name else own
-                self.labels[id(inner)] = (weakref.ref(inner), text)
+                self.labels[id(inner)] = (weakref.ref(inner), called(name, inner))
         else:
             self.labels[id(module)] = (weakref.ref(module), own)
         return self.labels[id(module)][1]
+
+
+def called(name: str, module: Any) -> str:
+    """`layers.0.linear (Linear)`: a module by its name in what calls it, and its class; the class alone where that is empty."""
+    own = type(module).__name__
+    return f"{name} ({own})" if name else own
 
 
 def compiles() -> bool:

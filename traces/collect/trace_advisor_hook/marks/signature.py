@@ -57,7 +57,7 @@ class Signature:
             self.kept.append(tensor)
             self.storages.add(id(tensor))
             return id(tensor), tensor._version
-        reference = importlib.import_module("torch.multiprocessing.reductions").StorageWeakRef(tensor.untyped_storage())
+        reference = _reference(tensor)
         self.kept.append(reference)
         self.storages.add(reference.cdata)
         return (
@@ -67,19 +67,18 @@ class Signature:
 
 def storages(value: Any) -> tuple[set[int], list[Any]]:
     """Where the tensors of a batch lie, and what keeps these addresses from being given again; of other parts nothing is known."""
-    found: set[int] = set()
-    kept: list[Any] = []
-    reference = importlib.import_module("torch.multiprocessing.reductions").StorageWeakRef
     strided = sys.modules["torch"].strided
-    for tensor in tensors(value):
-        if tensor.layout is strided:
-            kept.append(reference(tensor.untyped_storage()))
-            found.add(kept[-1].cdata)
-    return found, kept
+    kept = [_reference(tensor) for tensor in tensors(value) if tensor.layout is strided]
+    return {one.cdata for one in kept}, kept
+
+
+def _reference(tensor: Any) -> Any:
+    """A weak reference to where a tensor lies: as long as it is kept, its address is not given again."""
+    return importlib.import_module("torch.multiprocessing.reductions").StorageWeakRef(tensor.untyped_storage())
 
 
 def tensors(value: Any) -> Iterator[Any]:
-    """The tensors of a result or a batch, where it is one, or a list or mapping of such."""
+    """The tensors of a result, a batch or arguments, where it is one, or a list or mapping of such."""
     if isinstance(value, sys.modules["torch"].Tensor):
         yield value
     elif isinstance(value, Mapping):
