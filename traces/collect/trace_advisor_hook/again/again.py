@@ -10,6 +10,7 @@ from typing import Any
 from ..common import FAILURES
 from ..marks.known_marks import OfModule
 from ..marks.module_marks import compiles
+from ..marks.ranges import can_mark
 from ..marks.scope import range_name
 from .follow import Follow, Repeat
 
@@ -110,9 +111,7 @@ def hold(found: list[Repeat], busy: Callable[[], bool]) -> list[OfModule]:
 
 def _able() -> bool:
     """Whether modules can be looked at and their calls marked (torch 2.1), without being compiled anew."""
-    torch: Any = sys.modules["torch"]
-    marks = hasattr(torch._C._profiler, "_RecordFunctionFast") and hasattr(torch.Tensor, "untyped_storage")
-    return marks and not compiles()
+    return can_mark() and hasattr(sys.modules["torch"].Tensor, "untyped_storage") and not compiles()
 
 
 def _row(one: Repeat, *, marked: bool) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any
 
 from ..software.own_code import own_line
+from .ranges import begun, can_mark
 
 # The generation whose passes go over all objects.
 OLDEST = 2
@@ -28,16 +29,11 @@ class CollectionMarks:
         self.full = 0
         self.asked: Counter[tuple[str, int, str] | None] = Counter()
 
-    @property
-    def able(self) -> bool:
-        """Whether this torch has a mark that reaches neither the dispatcher nor a graph that is being traced (torch 2.1)."""
-        return hasattr(sys.modules["torch"]._C._profiler, "_RecordFunctionFast")
-
     def start(self) -> None:
         """The profiler is on."""
         self.stop()
         self.full, self.asked = 0, Counter()
-        if self.able:
+        if can_mark():
             self.pid = os.getpid()
             gc.callbacks.append(self.mark)
 
@@ -53,8 +49,7 @@ class CollectionMarks:
             return
         if phase == "start":
             self.note(info["generation"])
-            self.open = sys.modules["torch"]._C._profiler._RecordFunctionFast("Python GC")
-            self.open.__enter__()
+            self.open = begun("Python GC")
         elif self.open is not None:
             self.open.__exit__(None, None, None)
             self.open = None
@@ -73,7 +68,7 @@ class CollectionMarks:
         place = max((one for one in self.asked if one is not None), key=lambda one: self.asked[one], default=None)
         if place is not None:
             found["line"] = dict(zip(("file", "line", "function"), place, strict=True)) | {"asked": self.asked[place]}
-        return {"gc_recorded": self.able, "collections": found}
+        return {"gc_recorded": can_mark(), "collections": found}
 
 
 def passes_so_far() -> tuple[int, int]:

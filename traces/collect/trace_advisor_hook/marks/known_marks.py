@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..common import FAILURES
+from .ranges import begun
 from .scope import IN_EACH_EPOCH, IN_EACH_STEP, IN_STEP
 from .signature import Signature, Unknown
 
@@ -57,8 +58,7 @@ class OfModule:
         with contextlib.suppress(*FAILURES):
             scope = self._scope(arguments, named)
             if scope is not None:
-                mark = sys.modules["torch"]._C._profiler._RecordFunctionFast(self.names[scope])
-                mark.__enter__()
+                mark = begun(self.names[scope])
         self.open.append(mark)
 
     def over(self) -> None:

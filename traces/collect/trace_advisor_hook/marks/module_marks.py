@@ -15,6 +15,7 @@ import weakref
 from typing import Any
 
 from ..common import FAILURES
+from .ranges import begun, can_mark
 
 _PREFIX = "nn.Module: "
 # What marking may take of a step where nobody asked for it.
@@ -57,7 +58,7 @@ class ModuleMarks:
         torch: Any = sys.modules["torch"]
         if not self.wanted or (self.wanted == "cheap" and not warming_up):
             return
-        if not hasattr(torch._C._profiler, "_RecordFunctionFast") or compiles():
+        if not can_mark() or compiles():
             return
         self.pid, self.calls, self.labels, self.open = os.getpid(), 0, {}, threading.local()
         with contextlib.suppress(*FAILURES):
@@ -97,9 +98,7 @@ class ModuleMarks:
             return
         self.calls += 1
         stack = self.stack()
-        mark = sys.modules["torch"]._C._profiler._RecordFunctionFast(_PREFIX + self.label(module, not stack))
-        mark.__enter__()
-        stack.append((module, mark))
+        stack.append((module, begun(_PREFIX + self.label(module, not stack))))
 
     def leave(self, module: Any, arguments: Any, result: Any) -> None:
         """A call ends, and with it those inside it whose end nobody told."""
